@@ -408,6 +408,10 @@ class Outstanding:
 def udp_frame(source: int, destination: int, port: int, payload: bytes) -> bytes:
     """The whole Ethernet frame of a UDP datagram with this payload; both its ports are `port`."""
 
+def corrupted_frame(frame: bytes, seed: int) -> bytes:
+    """The frame with a burst of 1 to 15 flipped bits anywhere, which follows from the seed. A frame
+    whose checksums are wrong stays as it is (docs/scenarios.md, "Corrupted frames")."""
+
 def client_ip(client: int) -> int:
     """IPv4 address of a client (from 1)."""
 
@@ -438,6 +442,14 @@ def initial_set(id: int, size: int, server: int) -> bytes:
 def partition_range(server: int, servers: int) -> tuple[int, int]:
     """First and last hash that a server among `servers` servers owns, both included."""
 
+class FailedAssertion(TypedDict):
+    """An assertion of a program that was false."""
+
+    place: str
+    """`FILE:LINE:COLUMN`."""
+    times: int
+
+@type_check_only
 class StfResult(TypedDict):
     """The result of `run_stf`."""
 
@@ -449,6 +461,8 @@ class StfResult(TypedDict):
     """A sentence for each difference; empty when the test passed."""
     mismatched_packets: list[int]
     """Lines (from 1) of the packets with these differences, in order."""
+    failed_assertions: list[FailedAssertion]
+    """Assertions of the program that were false."""
 
 @type_check_only
 class TracedPacket(TypedDict):
@@ -698,7 +712,13 @@ def p4_budget(bundle: bytes) -> P4Budget:
 def program_text(bundle: bytes) -> str:
     """The program as text: its objects and control-flow graphs (`netkv p4 ir`)."""
 
-def run_stf(bundle: bytes, text: str, name: str, executor: str = "compiled") -> StfResult:
+def run_stf(
+    bundle: bytes,
+    text: str,
+    name: str,
+    executor: str = "compiled",
+    stop_at_assertions: bool = False,
+) -> StfResult:
     """Run a packet test (STF) on a new switch; raises ValueError for an invalid command."""
 
 @type_check_only
@@ -781,12 +801,19 @@ class Switch:
     """
 
     def __init__(
-        self, bundle: bytes, seed: int = 0, executor: str = "compiled", pipelines: int = 1
+        self,
+        bundle: bytes,
+        seed: int = 0,
+        executor: str = "compiled",
+        pipelines: int = 1,
+        stop_at_assertions: bool = False,
     ) -> None:
         """`seed` determines `random()` and the hash of action selectors. `executor` is "compiled"
         or "interpreter"; both give the same results. `pipelines` is 1, 2 or 4: ingress and egress
         use tables, registers and counters of the port's pipeline (`netkv.control.pipelines`);
-        groups, sessions and digests belong to the whole switch. ValueError: an invalid argument."""
+        groups, sessions and digests belong to the whole switch. With `stop_at_assertions`, a packet
+        for which an assertion is false is the last one: what it and all later frames would send is
+        dropped. ValueError: an invalid argument."""
 
     @property
     def pipelines(self) -> int:
@@ -1064,6 +1091,10 @@ class Switch:
         "loops_cut", "endless_graphs", "failed_assertions".
         """
 
+    def failed_assertions(self) -> list[tuple[str, int]]:
+        """The assertions that were false since the creation of the switch: `FILE:LINE:COLUMN`, and
+        how often."""
+
 class Simulation:
     """A rack in virtual time: hosts, links, processors and control channels are models; packets
     run through the programs of the switches, requests through the roles of servers and clients.
@@ -1144,7 +1175,8 @@ class Simulation:
 
     def statistics(self) -> dict[str, Any]:
         """Counts since the start: "events", "frames" and "bytes" put on links, "link_drops" (full
-        queues), "lost" (impaired links), "pipeline_drops", "client_drops", "unrouted",
+        queues), "lost", "duplicated" and "corrupted" (impaired links), "pipeline_drops",
+        "client_drops", "unrouted",
         "control_lost" (frames and digests on a cut channel, or without a receiver),
         "control_dropped" and "reports_dropped" (full queues of control channels; reports are hot
         records), "control_waiting_peak" (most messages that waited in one direction of a channel),
@@ -1197,8 +1229,8 @@ class Simulation:
         port: int = 0,
     ) -> None:
         """Set the impairments of frames to and from a host, or a port of a card or switch (JSON:
-        "loss", "duplicate", "reorder", "delay", "jitter", "reorder_span"; times in seconds); None:
-        no change of this direction."""
+        "loss", "duplicate", "corrupt", "reorder", "delay", "jitter", "reorder_span"; times in
+        seconds); None: no change of this direction."""
 
     def watch(self, keys: Sequence[bytes], limit: int) -> None:
         """Record the frames about these keys (none: all) in a journal of the latest `limit`
@@ -1271,10 +1303,10 @@ class SwitchNode:
         """Set the impairments of the link at a port; they replace the previous ones.
 
         `direction` is "to" or "from" (the host). `impairment` is JSON, probabilities and seconds:
-        {"loss": 0.01, "duplicate": 0, "reorder": 0.1, "delay": 0.0005, "jitter": 0.0001,
-        "reorder_span": 0.001}. The default is 0, that of `reorder_span` (the longest delay of a
-        reordered frame) 1 ms; {}: no impairments. They apply to every frame that arrives after the
-        call, which may precede `start`. ValueError: an invalid argument.
+        {"loss": 0.01, "duplicate": 0, "corrupt": 0, "reorder": 0.1, "delay": 0.0005,
+        "jitter": 0.0001, "reorder_span": 0.001}. The default is 0, that of `reorder_span` (the
+        longest delay of a reordered frame) 1 ms; {}: no impairments. They apply to every frame that
+        arrives after the call, which may precede `start`. ValueError: an invalid argument.
         """
 
     def packet_out(self, frame: bytes) -> None:
@@ -1295,12 +1327,13 @@ class SwitchNode:
         that does not exist), "send_drops" (the peer is down), "receive_drops" (the buffer of a
         socket was full), "packet_ins", "packet_outs", "digests"; "cpu_queue_drops" and
         "digest_drops" (`wait` was not called in time); "links_lost", "links_duplicated",
-        "links_delayed" (delayed copies) and "links_dropped" (too many delayed copies): frames on
-        impaired links; "cpu_ns" (processor time of the node's threads); "unrecorded" (see
-        `record`); "unsummed" (frames of an interface, not with XDP, whose sender has left checksums
-        to a network card); "crossings" (packets from one pipeline to another), "crossing_drops"
-        (their queue was full) and "crossing_losses" (they were in it when another program was
-        loaded, or at a `pause`). Datagrams of other senders than the peer are not counted.
+        "links_corrupted" (copies with flipped bits), "links_delayed" (delayed copies) and
+        "links_dropped" (too many copies waited): frames on impaired links; "cpu_ns" (processor time
+        of the node's threads); "unrecorded" (see `record`); "unsummed" (frames of an interface, not
+        with XDP, whose sender has left checksums to a network card); "crossings" (packets from one
+        pipeline to another), "crossing_drops" (their queue was full) and "crossing_losses" (they
+        were in it when another program was loaded, or at a `pause`). Datagrams of other senders
+        than the peer are not counted.
         """
 
     def port_statistics(self) -> dict[int, dict[str, int]]:
@@ -1778,6 +1811,9 @@ class Gateway:
 
     def fileno(self) -> int:
         """A descriptor that is readable when the thread has ended."""
+
+    def foreign(self) -> int:
+        """Connections that were closed because they spoke another protocol, such as HTTP."""
 
     def failure(self) -> str | None:
         """Why it has ended by itself, as a sentence; None if it has not."""

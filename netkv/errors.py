@@ -6,6 +6,8 @@ Any other exception is a fault of netkv and keeps its traceback.
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -22,6 +24,17 @@ class NetkvError(Exception):
     """An error that the user can correct."""
 
     exit_code: ClassVar[int] = 1
+
+
+class StoreError(NetkvError):
+    """The run store cannot be read or written now: it is full, locked, read-only, damaged or gone.
+
+    `why`: the reason, without a full stop.
+    """
+
+    def __init__(self, text: str, why: str) -> None:
+        super().__init__(text)
+        self.why = why
 
 
 class UsageError(NetkvError):
@@ -85,3 +98,29 @@ def suggest(word: str, options: Iterable[str], *, label: str = "Options") -> str
     near = get_close_matches(word, names, n=1, cutoff=0.6)
     hint = f"Did you mean '{near[0]}'? " if near else ""
     return f"{hint}{label}: {', '.join(names)}."
+
+
+_OF_DISK = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENAMETOOLONG,
+    errno.ENOTDIR,
+    errno.EISDIR,
+}
+
+
+def of_disk(error: OSError) -> str | None:
+    """The sentence for a file that cannot be written or read; None for another error."""
+    if error.errno not in _OF_DISK:
+        return None
+    why = error.strerror or str(error)
+    if error.filename is None:
+        return f"A file cannot be written: {why}."
+    return f"{os.fsdecode(error.filename)} cannot be used: {why}."

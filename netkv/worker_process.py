@@ -39,6 +39,10 @@ class WorkerProcess:
         with contextlib.suppress(ConnectionError):
             self.pipe.send(message)
 
+    def kill(self) -> None:
+        """Kills the process. Another thread may wait for it, which calls `end`."""
+        self._process.kill()
+
     def end(self, patience: float) -> int | None:
         """Ends the process, by a signal if it has not ended by itself after `patience` seconds.
 

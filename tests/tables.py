@@ -1,12 +1,15 @@
 """Generates the tables of traps in docs/testing.md: `python -m tests.tables`, `make docs`.
 
 A trap is a test of a failure scenario, and of mutants of the program that fail in it. A table is
-between `<!-- begin traps PATH -->` and `<!-- end traps -->`; PATH is the file with the traps.
+between `<!-- begin traps PATH -->` and `<!-- end traps -->`; PATH is the file with the traps. That
+of the RTL's comparisons is between `<!-- begin comparisons -->` and `<!-- end comparisons -->`.
 
 - Rust: the file with the macro `traps!`. The first paragraph of a script's documentation is the
   scenario, the paragraph "Protection: …" names the rule that prevents the failure.
 - Python: a module of tests. The first line of a test's docstring is the protection; a line
   "Mutant: …" names the rule that the test itself changes.
+
+The table of comparisons (`tests/comparisons/comparisons.toml`) is written likewise.
 """
 
 from __future__ import annotations
@@ -18,10 +21,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.comparisons import register
+
 ROOT = Path(__file__).parents[1]
 DOCUMENT = ROOT / "docs/testing.md"
 
+_COMPARISONS = re.compile(r"(<!-- begin comparisons -->\n).*?(<!-- end comparisons -->)", re.DOTALL)
 _TABLE = re.compile(r"(<!-- begin traps (\S+) -->\n).*?(<!-- end traps -->)", re.DOTALL)
+_PROTOCOLS = re.compile(
+    r"(<!-- begin comparisons of protocols -->\n).*?(<!-- end comparisons of protocols -->)",
+    re.DOTALL,
+)
 _TRAP = re.compile(r"(\w+):\s*([\w:]+)\s*,(.*?);", re.DOTALL)
 _FUNCTION = re.compile(r"((?:^[ \t]*///.*\n)+)^[ \t]*pub(?:\(\w+\))? fn (\w+)", re.MULTILINE)
 _MUTANT = re.compile(r"(?:const (\w+): Mutant =[^;\"]*|(\w+) = \w+,\s*)\"([^\"]+)\"")
@@ -125,6 +135,11 @@ def _list(trap: Trap) -> str:
 
 def updated(text: str) -> str:
     """The document with its tables generated again."""
+    # They need what the tests of the RTL need.
+    from tests.fpga import comparison_table
+
+    text = _COMPARISONS.sub(lambda found: found[1] + comparison_table.table() + found[2], text)
+    text = _PROTOCOLS.sub(lambda found: found[1] + register.table() + found[2], text)
     return _TABLE.sub(lambda found: found[1] + table(ROOT / found[2]) + found[3], text)
 
 

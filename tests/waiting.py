@@ -49,6 +49,12 @@ async def until_async(condition: Callable[[], object], state: str, every_s: floa
     return found
 
 
+async def settle() -> None:
+    """Let all tasks of the loop that are ready run, and those that they make ready."""
+    for _ in range(100):
+        await asyncio.sleep(0)
+
+
 async def _value(found: object) -> object:
     return await found if isinstance(found, Awaitable) else found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 from collections import Counter
 from typing import Any
@@ -93,8 +92,6 @@ class Core:
         for name in ("reg_write", "reg_read", "reg_address", "reg_wdata", "host_busy"):
             getattr(dut, name).value = 0
         dut.function_status.value = 0
-        if hasattr(dut, "mutant"):
-            dut.mutant.value = int(os.environ.get("NETKV_MUTANT", "0"))
         self.seen = [0] * self.functions  # frames of the guests that were looked at
         self.seen_sent = 0
 
@@ -613,6 +610,8 @@ async def unseen_mutations_end_all_entries(dut: Any) -> None:
     payload = frames.datagram(Operation(DELETE, b"key").encode())
     udp = frames.udp(payload, source=address(0), destination=SERVERS[0])
     tcp = frames.tcp(b"delete key\r\n", source=address(0), destination=SERVERS[0])
+    udp6 = frames.udp(payload, **frames.OVER_IPV6)
+    tcp6 = frames.tcp(b"delete key\r\n", **frames.OVER_IPV6)
     ends: dict[str, Any] = {"source": address(0), "destination": SERVERS[0]}
 
     def ip(data: bytes, protocol: int, **fields: Any) -> bytes:
@@ -633,8 +632,8 @@ async def unseen_mutations_end_all_entries(dut: Any) -> None:
         "group": frames.ethernet(
             frames.ipv4(udp, frames.UDP, **ends), source=mac(0), destination=b"\xff" * 6
         ),
-        "ipv6-udp": frames.ethernet(frames.ipv6(udp, 17), source=mac(0), ethertype=0x86DD),
-        "ipv6-tcp": frames.ethernet(frames.ipv6(tcp, 6), source=mac(0), ethertype=0x86DD),
+        "ipv6-udp": frames.ethernet(frames.ipv6(udp6, 17), source=mac(0), ethertype=0x86DD),
+        "ipv6-tcp": frames.ethernet(frames.ipv6(tcp6, 6), source=mac(0), ethertype=0x86DD),
         "ipv6-fragment": frames.ethernet(frames.ipv6(tcp, 44), source=mac(0), ethertype=0x86DD),
         "long": core.request(0, store(b"key", bytes(3000))),
         "ascii": frames.udp_frame(

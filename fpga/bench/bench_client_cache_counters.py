@@ -9,7 +9,7 @@ from streams import Bench
 
 TOP = "client_cache_counters"
 PARAMETERS = [{"CONTROLLERS": 2, "FUNCTION": 1}, {"CONTROLLERS": 1, "FUNCTION": 0}]
-EVENTS, PATH_EVENTS = 15, 5
+EVENTS, PATH_EVENTS = 16, 5
 SENT, RECEIVED = 2, 1  # bits of the events of the path
 
 

@@ -14,7 +14,7 @@ PARAMETERS = [
     {"FUNCTIONS": 3, "CONTROLLERS": 2, "STATUSES": STATUSES},
     {"FUNCTIONS": 1, "CONTROLLERS": 0, "STATUSES": STATUSES},
 ]
-GLOBALS, COUNTERS, FUNCTION_STATUSES = 9, 22, 8
+GLOBALS, COUNTERS, FUNCTION_STATUSES = 9, 23, 8
 COMMAND = 28
 
 
@@ -35,7 +35,7 @@ class Bus:
         await RisingEdge(dut.clk)
         pulses = {
             name: int(getattr(dut, name).value)
-            for name in ("invalidate", "clear_bypass", "elapsed")
+            for name in ("invalidate", "clear_flushes", "elapsed")
         }
         dut.reg_write.value = 0
         await RisingEdge(dut.clk)
@@ -127,7 +127,7 @@ async def commands_are_pulses(dut: Any) -> None:
         pulses = await bus.write(COMMAND, value)
         assert pulses == {
             "invalidate": invalidate,
-            "clear_bypass": clear,
+            "clear_flushes": clear,
             "elapsed": elapsed,
             "reconfigured": 0,
         }

@@ -14,7 +14,8 @@ from streams import Bench, Frame, Sink, Source
 TOP = "emu_top"
 PARAMETERS = [{"NETWORK_PORTS": 2, "ENTRIES": 32}]
 PORTS = 3
-OPTIONS, UDP_PORT, HITS, MISSES, STORES, DELETES, DROPPED = range(7)
+OPTIONS, UDP_PORT, MAC_LOW, MAC_HIGH, ADDRESS = range(5)
+HITS, MISSES, STORES, DELETES, DROPPED, CORRUPT = range(5, 11)
 
 
 class Lab:

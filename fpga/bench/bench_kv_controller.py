@@ -18,6 +18,8 @@ from kv_lab import (
     OTHER_SERVER,
     QUERY,
     RESPONSE,
+    SECOND,
+    SERVER,
     STORE,
     Ends,
     Lab,
@@ -103,7 +105,7 @@ async def random_requests(lab: Lab) -> None:
     keys += [rng.randbytes(length) for length in (33, 64, 65, 250)]
     sizes = (0, 1, 8, 49, 50, 51, 63, 64, 65, 128, 190, limit, limit + 1, 1000)
     hits = 0
-    for number in range(700):
+    for number in range(900):
         key = rng.choice(keys)
         ends = Ends(server=OTHER_SERVER if rng.random() < 0.2 else Ends().server)
         server = lab.servers[ends.server]
@@ -194,7 +196,7 @@ async def figures_of_hits(lab: Lab) -> None:
 @test()
 async def the_index_is_crc16_of_the_key(lab: Lab) -> None:
     """Two keys with one index: the second evicts the first."""
-    bits = 8 if lab.functions > 1 else 6
+    bits = lab.index_bits
     by_index: dict[int, list[bytes]] = {}
     for number in range(2000):
         key = b"%04d" % number
@@ -484,40 +486,98 @@ async def flush_ends_all_entries(lab: Lab) -> None:
     await lab.ask(Operation(FLUSH))
     assert await lab.request(get(KEY)) is None
     assert lab.counts["advance_epoch"] == 1
-    assert not int(lab.dut.bypass.value)
+    assert not int(lab.dut.pause.value)
+
+
+def delayed(seconds: int) -> Operation:
+    return Operation(FLUSH, extras=struct.pack(">I", seconds))
 
 
 @test()
-async def delayed_flush_ends_hits_until_a_command(lab: Lab) -> None:
-    await lab.ask(Operation(FLUSH, extras=struct.pack(">I", 10)))
-    await lab.units(LIFETIME + 3)
-    for opaque in range(3):
-        await lab.ask(store(KEY, b"value"))
-        assert await lab.ask(get(KEY, opaque=opaque)) is None
-    assert int(lab.dut.bypass.value) == 1
-    lab.dut.clear_bypass.value = 1
-    await lab.bench.step(2)
-    lab.dut.clear_bypass.value = 0
+async def delayed_flush_ends_hits_while_it_may_take_effect(lab: Lab) -> None:
+    """Three seconds before it to three behind it."""
+    await fill(lab)
+    await lab.ask(delayed(10))
+    served = []
+    for second in range(22):
+        if second == 8:
+            lab.servers[SERVER].items.clear()
+            lab.servers[SERVER].answer(store(KEY, b"new"))
+        served.append(await lab.ask(get(KEY, opaque=lab.opaque())) is not None)
+        await lab.units(SECOND)
+    assert all(served[:6]), served
+    assert not any(served[8:14]), served
+    assert all(served[-3:]), served
+
+
+@test()
+async def delayed_flush_of_a_group_leaves_others_on(lab: Lab) -> None:
+    ends = [Ends(function=each) for each in range(lab.functions)]
+    for each in ends:
+        await fill(lab, ends=each)
+    await lab.ask(delayed(1), ends=ends[0])
+    for each in ends:
+        served = await lab.request(get(KEY, opaque=lab.opaque()), ends=each) is not None
+        assert served == (each.function != 0)
+
+
+@test()
+async def flush_whose_time_is_not_known_is_not_sent_on(lab: Lab) -> None:
+    """A time of day before the card knows it; a fifth delay."""
+    await fill(lab)
+    before = lab.sink.count
+    for seconds in (1_700_000_000, 100, 200, 300, 400, 500):
+        data = lab.frame(lab.payload(delayed(seconds)), Ends())
+        lab.source.send(Frame(data, 1, 0, {"s_kind": QUERY}))
+        await lab.bench.step(300)
+    assert lab.sink.count == before + 4
+    assert int(lab.dut.flushes_under_way.value) == 4
     assert await lab.request(get(KEY)) is not None
+
+
+IGNORED = {
+    "text-that-reads": b"get key\r\n",
+    "text-without-an-end": b"set key 0 0 3",
+    "no-command": b"hello\r\n",
+    "magic": b"\x81" + get(b"abc").encode()[1:],
+    "short": get(b"abc").encode()[:12],
+    "no-key": get(b"abc").encode()[:2] + b"\0\0" + get(b"abc").encode()[4:],
+    "behind": get(b"abc").encode() + b"\x80\x04\0\3\0",
+}
+CHANGING = {
+    "ascii": b"set key 0 0 3\r\nnew\r\n",
+    "blanks": b"  set key 0 0 3\r\nnew\r\n",
+    "second-line": b"get a\r\ndelete key\r\n",
+    "far-behind": b"get %s\r\ntouch key 9\r\n" % (b"a" * 300),
+    "flush": b"flush_all\r\n",
+    "long-body": store(KEY, b"new").encode()[:8] + b"\0\0\1\0" + store(KEY, b"new").encode()[12:],
+}
+
+
+@test()
+async def request_that_the_server_ignores_leaves_all_entries(lab: Lab) -> None:
+    await fill(lab)
+    headers = {
+        "second-part": struct.pack(">HHHH", 1, 1, 2, 0) + store(KEY, b"new").encode(),
+        "several-parts": struct.pack(">HHHH", 1, 0, 2, 0) + store(KEY, b"new").encode(),
+    }
+    bad = {name: frames.datagram(payload) for name, payload in IGNORED.items()} | headers
+    for name, payload in bad.items():
+        data = lab.frame(payload, Ends())
+        out = await lab.passes(data, QUERY)
+        assert (out.data, out.beside["m_host"]) == (data, 0), name
+        await lab.bench.step(2)
+        assert await lab.request(get(KEY, opaque=lab.opaque())) is not None, name
+    assert lab.counts["malformed"] == len(bad)
+    assert lab.counts["advance_epoch"] == 0
 
 
 @test()
 async def malformed_request_ends_all_entries(lab: Lab) -> None:
-    good = frames.datagram(get(b"abc").encode())
-    bad = {
-        "ascii": good[:8] + b"set key 0 0 3\r\nnew\r\n",
-        "short": good[:20],
-        "long-body": good[:16] + b"\0\0\1\0" + good[20:],
-        "second-part": struct.pack(">HHHH", 1, 1, 2, 0) + good[8:],
-        "several-parts": struct.pack(">HHHH", 1, 0, 2, 0) + good[8:],
-        "magic": good[:8] + b"\x81" + good[9:],
-        "no-key": good[:10] + b"\0\0" + good[12:],
-        "behind": good + b"\x80\x04\0\3\0",
-    }
-    for name, payload in bad.items():
+    for name, command in CHANGING.items():
         await fill(lab)
         epoch = int(lab.dut.epochs.value) & 0xFFFFFFFF
-        data = lab.frame(payload, Ends())
+        data = lab.frame(frames.datagram(command), Ends())
         out = await lab.passes(data, QUERY)
         assert (out.data, out.beside["m_host"]) == (data, 0), name
         await lab.bench.step(2)
@@ -628,10 +688,107 @@ async def one_key_of_two_servers_is_two_items(lab: Lab) -> None:
     await fill(lab, value=b"first")
     other = Ends(server=OTHER_SERVER)
     assert await lab.request(get(KEY, opaque=3), ends=other) is None
-    await lab.ask(Operation(DELETE, KEY, opaque=4), ends=other)
     hit = await lab.request(get(KEY, opaque=5))
     assert hit is not None
     assert hit.value == b"first"
+
+
+def keys_of_an_entry(lab: Lab, *, one_guard: bool) -> tuple[bytes, bytes]:
+    """Two keys with one index; with one place in the guard table, or with two."""
+    bits = lab.index_bits
+    seen: dict[int, bytes] = {}
+    number = 0
+    while True:
+        key = b"entry%d" % number
+        number += 1
+        place = binascii.crc_hqx(key, 0)
+        other = seen.setdefault(place >> (16 - bits), key)
+        same = binascii.crc_hqx(other, 0) >> 4 == place >> 4
+        if other != key and same == one_guard:
+            return other, key
+
+
+@test(set_mode=STORE)
+async def acknowledgement_is_for_its_own_store_only(lab: Lab) -> None:
+    """The entry of an unanswered SET goes to a SET that never reaches the server."""
+    first, second = keys_of_an_entry(lab, one_guard=False)
+    assert await lab.request(store(first, b"first", opaque=1)) is None
+    assert await lab.request(store(second, b"second", opaque=2)) is None
+    await lab.reply(*lab.serve(store(first, b"first", opaque=1)))
+    assert await lab.request(get(second, opaque=3)) is None
+
+
+@test()
+async def reply_to_a_delete_changes_no_other_entry(lab: Lab) -> None:
+    """The DELETE has the number of the fill before it."""
+    first, second = keys_of_an_entry(lab, one_guard=False)
+    await lab.ask(store(first, b"to be deleted", opaque=1))
+    await lab.ask(store(second, b"value", opaque=2))
+    await lab.ask(get(second, opaque=3))
+    await lab.ask(Operation(DELETE, first, opaque=4))
+    hit = await lab.request(get(second, opaque=5))
+    assert hit is not None
+    assert hit.cas == lab.servers[SERVER].items[second][2]
+
+
+@test()
+async def keys_that_differ_by_a_zero_are_told_apart(lab: Lab) -> None:
+    """Keys stand in the table with zeros behind them."""
+    shift = 16 - lab.index_bits
+    number = 0
+    while True:
+        key = b"zero%d" % number
+        number += 1
+        if binascii.crc_hqx(key, 0) >> shift == binascii.crc_hqx(key + b"\0", 0) >> shift:
+            break
+    for held, asked in ((key, key + b"\0"), (key + b"\0", key)):
+        await fill(lab, held, b"value")
+        assert await lab.request(get(asked, opaque=lab.opaque())) is None
+
+
+@test()
+async def one_key_at_two_ports_is_two_items(lab: Lab) -> None:
+    port = Ends(server=(SERVER[0], SERVER[1] + 1))
+    await fill(lab, value=b"first")
+    assert await lab.request(get(KEY, opaque=3), ends=port) is None
+
+
+@test()
+async def requests_that_differ_in_one_field_are_both_filled(lab: Lab) -> None:
+    port = Ends(client=("10.0.0.1", 40001))
+    server_port = Ends(server=(SERVER[0], SERVER[1] + 1))
+    pairs = {
+        "opcode": ((GET, 7, DEFAULT), (GETK, 7, DEFAULT)),
+        "opaque": ((GET, 7, DEFAULT), (GET, 8, DEFAULT)),
+        "client-port": ((GET, 7, DEFAULT), (GET, 7, port)),
+        "server-port": ((GET, 7, DEFAULT), (GET, 7, server_port)),
+    }
+    for field, pair in pairs.items():
+        keys = [b"%s%d" % (field.encode(), number) for number in range(2)]
+        for key, (opcode, opaque, ends) in zip(keys, pair, strict=True):
+            asked = get(key, opcode=opcode, opaque=opaque)
+            assert await lab.request(asked, ends=ends) is None
+        for key, (opcode, opaque, ends) in zip(keys, pair, strict=True):
+            echoed = key if opcode == GETK else b""
+            answer = Operation(opcode, echoed, bytes(4), b"value of " + key, opaque, 1, magic=0x81)
+            await lab.reply(answer, ends=ends)
+        for key, (_, _, ends) in zip(keys, pair, strict=True):
+            hit = await lab.request(get(key, opaque=lab.opaque()), ends=ends)
+            assert hit is not None, field
+            assert hit.value == b"value of " + key
+
+
+@test(set_mode=STORE)
+async def set_behind_an_unseen_mutation_is_not_stored(lab: Lab) -> None:
+    """The SET overtakes the unseen mutation, and its reply comes when the quiet time is over."""
+    await lab.foreign_write()
+    await lab.units(LIFETIME - 4)
+    asked = store(KEY, b"first", opaque=1)
+    assert await lab.request(asked) is None
+    await lab.units(8)
+    assert int(lab.dut.quiet.value) & 1
+    await lab.reply(*lab.serve(asked))
+    assert await lab.request(get(KEY, opaque=2)) is None
 
 
 @test()

@@ -38,13 +38,17 @@ class Lab:
         dut.udp_header.value = dut.safe_writes.value = dut.fill.value = 1
         dut.cache_enable.value = 1
         dut.lifetime.value = 1000
+        dut.second.value, dut.accuracy.value = 100_000, 10
         for name in (
             "single_use",
             "max_age",
             "foreign_write",
-            "clear_bypass",
+            "clear_flushes",
+            "wall_write",
+            "wall_time",
             "sram_rdata",
             "dram_ready",
+            "s_corrupt",
         ):
             getattr(dut, name).value = 0
         dut.dram_response_valid.value = 0

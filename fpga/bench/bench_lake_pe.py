@@ -29,7 +29,7 @@ MISS: Fields = [
     ("command", 3),
     ("slot", 8),
     ("window", 3),
-    ("tag", 88),
+    ("tag", 136),
     ("entry", ENTRY_BITS),
     ("key", 256),
 ]
@@ -37,7 +37,6 @@ SETTINGS: Fields = [
     ("udp_header", 1),
     ("safe_writes", 1),
     ("fill", 1),
-    ("bypass", 1),
     ("single_use", 1),
     ("max_age", 48),
     ("bucket_mask", 30),
@@ -198,22 +197,23 @@ class Bench:
             "udp_header": 0,
             "safe_writes": 1,
             "fill": 1,
-            "bypass": 0,
             "single_use": 0,
             "max_age": 0,
             "bucket_mask": BUCKETS - 1,
             **settings,
         }
         self.events = dict.fromkeys(EVENTS, 0)
-        self.epoch = 0
+        self.now = 1000
 
     async def start(self) -> None:
         dut = self.dut
         cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
         dut.rst.value = 1
         dut.s_valid.value = dut.m_ready.value = dut.granted.value = 0
-        dut.quiet.value, dut.now.value, dut.epoch.value = 1, 1000, 0
+        dut.quiet.value, dut.now.value, dut.epoch_start.value = 1, self.now, 0
+        dut.s_corrupt.value, dut.server_known.value, dut.server_mac.value = 0, 1, 1
         dut.id.value = 0
+        dut.flush_granted.value = dut.flush_timed.value = 0
         dut.settings.value = pack(SETTINGS, self.settings)
         services = self.services
         serving = {
@@ -267,8 +267,9 @@ class Bench:
             )
             for number, name in enumerate(reversed(EVENTS)):
                 self.events[name] += int(dut.events.value) >> number & 1
-            self.epoch += int(dut.events.value) >> 1 & 1
-            dut.epoch.value = self.epoch
+            if int(dut.events.value) >> 1 & 1:
+                self.now += 1
+                dut.now.value = dut.epoch_start.value = self.now
 
     async def pass_frame(self, data: bytes, *, response: bool = False) -> tuple[bytes, int]:
         """Sends a frame in; returns the one that comes out, and its destination mask."""

@@ -29,16 +29,21 @@ def expected(data: bytes, remaining: int) -> dict[str, int]:
     fits = remaining >= 24 and body <= remaining - 24 and key + extras <= body
     mutation = opcode not in READS and not flush
     key_ok = 1 <= key <= 250
+    in_datagram = remaining >= 24 and body <= remaining - 24
     if response:
         ok = fits and kind == 0
     else:
         ok = fits and magic == 0x80
         # Authentication and what came later may have no key.
         ok = ok and (not mutation or key_ok or (key == 0 and opcode > 0x1B))
+        ok = ok and (not flush or (key == 0 and extras == body and extras in (0, 4)))
         ok = ok and (not get or (key_ok and extras == 0 and key == body))
         mutation = mutation and key != 0
     return {
         "ok": ok,
+        "refused": magic != 0x80
+        or remaining < 24
+        or (opcode <= 0x24 and (opcode in READS or in_datagram)),
         "last": body == remaining - 24,
         "response": response,
         "opcode": opcode,

@@ -152,7 +152,7 @@ async def latency_is_hidden(dut: Any) -> None:
 
 
 @cocotb.test()
-@cocotb.parametrize(kind=["head", "next", "loop", "loop_in_a_word", "unmapped", "maximum"])
+@cocotb.parametrize(kind=["head", "next", "far", "loop", "loop_in_a_word", "unmapped", "maximum"])
 async def wrong_tables_are_errors(dut: Any, kind: str) -> None:
     walk = Walk(dut, 1)
     rng = walk.rng
@@ -163,7 +163,9 @@ async def wrong_tables_are_errors(dut: Any, kind: str) -> None:
         case "head":
             head = rng.choice((size, 0xFFFF))
         case "next":
-            queue.describe(head, 0, 1, NEXT, rng.choice((size, 0xFFFF)))
+            queue.describe(head, 0, 1, NEXT, size)
+        case "far":
+            queue.describe(head, 0, 1, NEXT, 0xFFFF)
         case "loop":
             for place in range(size):
                 queue.describe(place, 0, 1, NEXT, (place + size // 2 + 1) % size)

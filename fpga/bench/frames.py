@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 MEMCACHED_PORT = 11211
 CLIENT_MAC = bytes.fromhex("020000000001")
@@ -11,6 +11,10 @@ SERVER_MAC = bytes.fromhex("0200000000fe")
 BROADCAST_MAC = b"\xff" * 6
 CLIENT_IP = "10.0.0.1"
 SERVER_IP = "10.0.0.254"
+CLIENT_IPV6 = "fd00::1"
+SERVER_IPV6 = "fd00::fe"
+OVER_IPV6 = {"source": CLIENT_IPV6, "destination": SERVER_IPV6}
+"""The addresses of a checksum of UDP or TCP over IPv6."""
 
 TCP, UDP, ICMP = 6, 17, 1
 
@@ -82,11 +86,17 @@ def ipv4(
 
 
 def ipv6(
-    payload: bytes, next_header: int, *, source: str = "fd00::1", destination: str = "fd00::fe"
+    payload: bytes, next_header: int, *, source: str = CLIENT_IPV6, destination: str = SERVER_IPV6
 ) -> bytes:
     """An IPv6 packet; extension headers are part of `payload`."""
     header = struct.pack("!IHBB", 6 << 28, len(payload), next_header, 64)
     return header + IPv6Address(source).packed + IPv6Address(destination).packed + payload
+
+
+def pseudo_header(source: str, destination: str, protocol: int, length: int) -> bytes:
+    """What a checksum of UDP or TCP covers of an IPv4 or IPv6 header, but for the order."""
+    addresses = ip_address(source).packed + ip_address(destination).packed
+    return addresses + struct.pack("!HH", protocol, length)
 
 
 def udp(
@@ -97,11 +107,10 @@ def udp(
     source: str = CLIENT_IP,
     destination: str = SERVER_IP,
 ) -> bytes:
-    """A UDP datagram with the checksum that it has between these IPv4 addresses."""
+    """A UDP datagram with the checksum that it has between these IP addresses."""
     length = 8 + len(payload)
     head = struct.pack("!HHH", source_port, destination_port, length)
-    pseudo = IPv4Address(source).packed + IPv4Address(destination).packed
-    pseudo += struct.pack("!BBH", 0, UDP, length)
+    pseudo = pseudo_header(source, destination, UDP, length)
     value = checksum(pseudo + head + b"\0\0" + payload) or 0xFFFF
     return head + struct.pack("!H", value) + payload
 
@@ -116,14 +125,14 @@ def tcp(
     source: str = CLIENT_IP,
     destination: str = SERVER_IP,
 ) -> bytes:
-    """A TCP segment with the checksum that it has between these IPv4 addresses."""
+    """A TCP segment with the checksum that it has between these IP addresses."""
     options = options.ljust(-(-len(options) // 4) * 4, b"\0")
     offset = 5 + len(options) // 4
     head = struct.pack(
         "!HHIIBBHHH", source_port, destination_port, 1, 1, offset << 4, flags, 65535, 0, 0
     )
-    pseudo = IPv4Address(source).packed + IPv4Address(destination).packed
-    pseudo += struct.pack("!BBH", 0, TCP, len(head) + len(options) + len(payload))
+    length = len(head) + len(options) + len(payload)
+    pseudo = pseudo_header(source, destination, TCP, length)
     value = checksum(pseudo + head + options + payload)
     return head[:16] + struct.pack("!H", value) + head[18:] + options + payload
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ NORMAL, QUERY, RESPONSE, OPAQUE, ORDERED = range(5)
 INVALIDATE, UPDATE, STORE = range(3)
 SETTINGS = Packed(udp_header=1, safe_writes=1, fill=1, single_use=1, set_mode=2, max_age=48)
 EVENTS = (
+    "corrupt",
     "query",
     "hit",
     "miss",
@@ -36,6 +36,7 @@ EVENTS = (
 )
 LIFETIME = 20
 UNIT_CYCLES = 64
+SECOND = 24  # units
 SERVER = ("10.0.0.254", 11211)
 OTHER_SERVER = ("10.0.0.253", 11211)
 CLIENT = ("10.0.0.1", 40000)
@@ -108,13 +109,18 @@ class Lab:
         self.request_id = 0
         self.opaques = 0x10000
         dut.lifetime.value = LIFETIME
-        dut.foreign_write.value = dut.clear_bypass.value = 0
+        dut.foreign_write.value = dut.clear_flushes.value = 0
+        dut.second.value, dut.accuracy.value = SECOND, 10
+        dut.wall_write.value = dut.wall_time.value = 0
         self.set_groups(range(self.functions))
         self.quota(*[256] * self.functions)
         self.settings: dict[str, int] = {}
         self.set(**settings)
-        if hasattr(dut, "mutant"):
-            dut.mutant.value = int(os.environ.get("NETKV_MUTANT", "0"))
+
+    @property
+    def index_bits(self) -> int:
+        """Of the table: as the parameters of the bench say."""
+        return 8 if self.functions > 1 else 6
 
     @property
     def counts(self) -> dict[str, int]:

@@ -54,11 +54,13 @@ GUARD_REQUEST = Packed(command=2, index=12, expiring=1)
 GUARD_RESPONSE = Packed(version=24, inflight=8, uncacheable=1)
 MISS_INSERT, MISS_WRITE_KEY, MISS_TAKE, MISS_READ_KEY, MISS_RELEASE, MISS_MARK = range(6)
 MISS_ENTRY = Packed(kind=2, hash=32, key_length=8, version=24, store_id=32, chunk=30)
-MISS_TAG = Packed(opcode=8, opaque=32, client_address=32, client_port=16)
+SERVER = Packed(address=32, port=16)
+MISS_TAG = Packed(opcode=8, opaque=32, client_address=32, client_port=16, server=SERVER)
 MISS_REQUEST = Packed(command=3, slot=8, window=3, tag=MISS_TAG, entry=MISS_ENTRY, key=256)
 MISS_RESPONSE = Packed(hit=1, ambiguous=1, slot=8, entry=MISS_ENTRY, key=256)
 OPERATION = Packed(
     ok=1,
+    refused=1,
     last=1,
     response=1,
     opcode=8,

@@ -20,6 +20,7 @@ from netkv.api.feed import Feed
 from netkv.api.guard import Guard
 from netkv.api.jobs.queue import Queue
 from netkv.api.labs_feed import LabsFeed
+from netkv.api.limits import MAX_WAITING_CHECKS
 from netkv.api.routes import (
     benchmarks,
     comparisons,
@@ -36,6 +37,7 @@ from netkv.api.routes import (
     schemes,
     tools,
 )
+from netkv.api.sandbox import Sandbox
 from netkv.runs import Store
 
 PREFIX = "/api/v1"
@@ -82,7 +84,8 @@ def create_app(
     labs_feed = LabsFeed()
     feed = Feed(store, queue, labs_feed, closing)
     guarded = access.token is not None
-    context = Context(store, queue, feed, labs_feed, closing, guarded)
+    checks = Sandbox(waiting=MAX_WAITING_CHECKS, keeps=True)
+    context = Context(store, queue, feed, labs_feed, closing, checks, guarded)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -90,6 +93,7 @@ def create_app(
         yield
         context.closing.set()
         context.labs.close()
+        checks.close()
         await asyncio.to_thread(queue.close)
 
     app = _Application(
@@ -106,6 +110,7 @@ def create_app(
         responses=problems.responses(422),
     )
     app.access = access
+    app.state.checks = checks
     problems.install(app)
     for module in _ROUTES:
         app.include_router(module.router(context), prefix=PREFIX)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
+import re
 
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
@@ -16,6 +18,21 @@ from netkv.api.limits import DRAIN_SECONDS
 
 class TooLargeError(Exception):
     """The body has more bytes than permitted."""
+
+
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STEP = {**dict.fromkeys(b"[{", 1), **dict.fromkeys(b"]}", -1)}
+
+
+def nested_too_deeply(body: bytes, most: int) -> bool:
+    """Whether a JSON document has more than `most` levels of objects and lists.
+
+    It is checked before a parser sees the document: parsers recurse.
+    """
+    brackets = _TEXT.sub(b"", body).translate(None, _NOT_BRACKETS)
+    depths = itertools.accumulate(map(_STEP.__getitem__, brackets))
+    return any(depth > most for depth in depths)
 
 
 class Body:

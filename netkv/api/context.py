@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from netkv.api.feed import Feed
 from netkv.api.jobs.queue import Queue
 from netkv.api.labs_feed import LabsFeed
+from netkv.api.sandbox import Sandbox
 from netkv.runs import Store
 
 
@@ -22,6 +23,8 @@ class Context:
     labs: LabsFeed
     closing: asyncio.Event
     """Set when the server ends; event streams end then."""
+    checks: Sandbox
+    """Checks scenarios and options of requests."""
     guarded: bool
     """Whether requests need the token."""
     started: float = field(default_factory=time.monotonic)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -13,6 +14,8 @@ from netkv.api import limits
 from netkv.api.login import COOKIE
 from netkv.api.models.stream import MESSAGES
 from netkv.api.problems import MEDIA_TYPE
+from netkv.runs import series
+from netkv.runs.query import sortable
 
 DESCRIPTION = """\
 Runs, scenarios, jobs, labs, programs and designs of netkv.
@@ -75,8 +78,10 @@ def _described(app: FastAPI) -> dict[str, Any]:
         servers=[{"url": "/", "description": "This server."}],
         tags=[{"name": name, "description": text} for name, text in TAGS.items()],
     )
-    parts = document["components"]
     _add_stream(document)
+    _add_names(document)
+    document = _distinct(document)
+    parts = document["components"]
     parts["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer", "description": "What 'netkv token' prints."},
         "cookie": {
@@ -107,6 +112,58 @@ def _described(app: FastAPI) -> dict[str, Any]:
                     response["content"].pop("application/json", None)
             operation["responses"] = dict(sorted(operation["responses"].items()))
     return document
+
+
+def _add_names(document: dict[str, Any]) -> None:
+    """Adds the names that a parameter may have, which follow from the metrics of the schemes."""
+    options = {"type": "string", "maxLength": 100, "pattern": r"^[a-z0-9_]+(\.[a-z0-9_]+)*$"}
+    sort = _parameter(document, "/runs", "sort")["schema"]
+    sort["anyOf"] = [{"type": "string", "enum": sortable()}, options]
+    columns = _parameter(document, "/runs/{run_id}/series", "columns")["schema"]
+    columns["items"] = {"anyOf": [{"type": "string", "enum": series.names()}, columns["items"]]}
+
+
+def _parameter(document: dict[str, Any], path: str, name: str) -> dict[str, Any]:
+    """A parameter of a GET request, as the document describes it."""
+    operations = next(it for full, it in document["paths"].items() if full.endswith(f"/v1{path}"))
+    parameters = operations["get"]["parameters"]
+    found: dict[str, Any] = next(each for each in parameters if each["name"] == name)
+    return found
+
+
+def _distinct(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with a title of its own for each schema.
+
+    A model has two schemas if it differs as input and output. FastAPI gives both the title of the
+    model, and generators of clients name their classes after titles.
+    """
+    schemas: dict[str, Any] = document["components"]["schemas"]
+    names = {
+        name: name.replace("-Input", "Input").removesuffix("-Output")
+        for name in schemas
+        if name.endswith(("-Input", "-Output"))
+    }
+    document["components"]["schemas"] = {
+        names.get(name, name): {**schema, "title": names.get(name, name)}
+        for name, schema in schemas.items()
+    }
+    renamed: dict[str, Any] = _with_references(document, names)
+    return renamed
+
+
+def _with_references(part: Any, names: Mapping[str, str]) -> Any:
+    """A part of the document, with references to schemas by their new names."""
+    if isinstance(part, list):
+        return [_with_references(each, names) for each in part]
+    if not isinstance(part, dict):
+        return part
+    start = "#/components/schemas/"
+    return {
+        key: start + names.get(value.removeprefix(start), value.removeprefix(start))
+        if key == "$ref" and isinstance(value, str) and value.startswith(start)
+        else _with_references(value, names)
+        for key, value in part.items()
+    }
 
 
 def _add_stream(document: dict[str, Any]) -> None:

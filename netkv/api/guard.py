@@ -8,7 +8,7 @@
    script of another origin needs a CORS preflight, which this server never grants. Other methods
    that change something need the preflight anyway. What is not served at all gets 404 or 405 of
    the application.
-6. Its body is limited in size and in time (`body`).
+6. Its body is limited in size, in time and in the depth of its JSON (`body`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from netkv.api import limits, problems
 from netkv.api.access import Access
-from netkv.api.body import Body, TooLargeError
+from netkv.api.body import Body, TooLargeError, nested_too_deeply
 from netkv.api.headers import secured
 from netkv.api.login import Login
 
@@ -78,7 +78,12 @@ class Guard:
             return 415, "A request with POST or a body must have 'Content-Type: application/json'."
         try:
             declared = headers.get("content-length")
-            await body.read(declared, limits.MAX_BODY, limits.BODY_SECONDS)
+            found = await body.read(declared, limits.MAX_BODY, limits.BODY_SECONDS)
+            if nested_too_deeply(found, limits.MAX_JSON_DEPTH):
+                return 422, (
+                    f"The body is nested too deeply: at most {limits.MAX_JSON_DEPTH} levels of "
+                    f"objects and lists are possible."
+                )
         except TooLargeError:
             return 413, f"The body of a request may have at most {limits.MAX_BODY} bytes."
         except TimeoutError:

@@ -33,6 +33,12 @@ MAX_WAITING = 50
 MAX_WAIT_SECONDS = 300.0
 """Longest `wait` of a request."""
 
+MAX_WAITING_CHECKS = 16
+"""Checks of scenarios that wait for one of two processes (429). Each occupies one of the 40 threads
+of the HTTP server; 8 more wait for P4 programs, so that others always find a thread."""
+MAX_JSON_DEPTH = 64
+"""Objects and lists of a body within each other (422). Parsers and models recurse."""
+
 LOGIN_ATTEMPTS = 10
 """Wrong tokens in the form of `/login` for each address in `LOGIN_WINDOW_SECONDS` (429)."""
 LOGIN_WINDOW_SECONDS = 60.0

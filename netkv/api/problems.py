@@ -7,6 +7,7 @@ with the name of each wrong field.
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -18,9 +19,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.routing import compile_path
 
+from netkv import kinds
 from netkv.api.errors import ConflictError, LimitError, NotFoundError, RequestFieldError
 from netkv.api.models.base import Model
-from netkv.errors import NetkvError, OptionsError, UsageError
+from netkv.errors import NetkvError, OptionsError, StoreError, UsageError, of_disk
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -77,6 +79,7 @@ _STATUSES: dict[type[NetkvError], int] = {
     ConflictError: 409,
     UsageError: 422,
     LimitError: 429,
+    StoreError: 503,
 }
 _MEANINGS = {
     404: "The requested object does not exist.",
@@ -132,6 +135,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(NetkvError, _netkv)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(OSError, _disk)
     app.add_exception_handler(Exception, _unexpected)
 
 
@@ -151,6 +155,8 @@ async def _netkv(_request: Request, error: Exception) -> JSONResponse:
 async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     text = str(error.detail)
+    if isinstance(error.__cause__, ValueError):
+        text = _no_json(error.__cause__)
     if error.status_code == 404:
         text = f"There is nothing at {request.url.path}."
     headers = error.headers
@@ -158,6 +164,14 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
         text = f"{request.method} is not possible at {request.url.path}."
         headers = _allow(request) or headers
     return document(error.status_code, text, headers=headers)
+
+
+def _no_json(cause: ValueError) -> str:
+    """Why the reader of JSON fails otherwise than by the syntax, which `_validation` tells."""
+    if isinstance(cause, UnicodeDecodeError):
+        return f"The body is not UTF-8: its byte {cause.start + 1:,} begins no character."
+    most = sys.get_int_max_str_digits()
+    return f"The body has a number of more than {most:,} digits, which is the limit."
 
 
 def _allow(request: Request) -> dict[str, str] | None:
@@ -176,7 +190,7 @@ async def _validation(_request: Request, error: Exception) -> JSONResponse:
     wrong = [
         WrongField(
             field=".".join(str(part) for part in item["loc"][1:]),
-            detail=item["msg"].replace("Input should be", "it should be"),
+            detail=kinds.described(item),
         )
         for item in error.errors()
     ]
@@ -185,6 +199,13 @@ async def _validation(_request: Request, error: Exception) -> JSONResponse:
         for each in wrong
     ]
     return document(422, "; ".join(sentences) + ".", wrong)
+
+
+async def _disk(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, OSError)
+    if (sentence := of_disk(error)) is None:
+        return await _unexpected(request, error)
+    return document(503, sentence)
 
 
 async def _unexpected(request: Request, error: Exception) -> JSONResponse:

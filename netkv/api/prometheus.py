@@ -72,7 +72,7 @@ class Snapshot(Collector):
         )
         ratio = GaugeMetricFamily(
             "netkv_lab_hit_ratio",
-            "Share of the load generator's reads that switches or cards answered, last second.",
+            "Share of the reads of load generator and programs that switches or cards answered.",
             labels=_LAB,
         )
         latency = GaugeMetricFamily(
@@ -82,7 +82,7 @@ class Snapshot(Collector):
         )
         cached = GaugeMetricFamily(
             "netkv_lab_cached_entries",
-            "Records that are cached according to the controller.",
+            "Records that are cached, as the controller knows; while it is down, as it knew last.",
             labels=_LAB,
         )
         for lab, _ in self.labs:
@@ -113,6 +113,7 @@ class Snapshot(Collector):
         port_frames = _counter("port_frames", "Frames at a port of a switch.", *at_port)
         port_bytes = _counter("port_bytes", "Bytes at a port of a switch.", *at_port)
         drops = _counter("drops", "Frames and messages that a node dropped.", "node", "reason")
+        corrupted = _counter("corrupted_frames", "Frames that a node's links corrupted.", "node")
         control = _counter("control_plane_bytes", "Bytes between controller and switch.", "node")
         for lab, totals in self.labs:
             if not totals:
@@ -132,6 +133,8 @@ class Snapshot(Collector):
                         frames.add_metric(place, counts[direction])
                     if f"{direction}_bytes" in counts:
                         octets.add_metric(place, counts[f"{direction}_bytes"])
+                if "links_corrupted" in counts:
+                    corrupted.add_metric([*_of(lab), node], counts["links_corrupted"])
                 for reason in _DROPS:
                     if reason in counts:
                         drops.add_metric([*_of(lab), node, reason], counts[reason])
@@ -144,7 +147,7 @@ class Snapshot(Collector):
             for switch, count in totals["control_plane_bytes"].items():
                 control.add_metric([*_of(lab), switch], count)
         yield from (operations, hits, lost, retries, served, refused)
-        yield from (frames, octets, port_frames, port_bytes, drops, control)
+        yield from (frames, octets, port_frames, port_bytes, drops, corrupted, control)
 
 
 def _of(lab: LabUpdate) -> list[str]:

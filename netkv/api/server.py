@@ -13,6 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 import uvicorn
+from fastapi import FastAPI
 
 from netkv.api import access, limits, running, tls
 from netkv.api.access import Access
@@ -40,9 +41,10 @@ class _Server(uvicorn.Server):
         if self.started:
             self._listening()
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        # uvicorn would raise the signal again after its shutdown, as if there were a second one.
         self._closing.set()
-        super().handle_exit(sig, frame)
+        self.should_exit = True
 
 
 def run(
@@ -55,7 +57,7 @@ def run(
     cert: Path | None = None,
     key: Path | None = None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM.
+    """Serve until SIGINT or SIGTERM, which end the requests under way after some seconds.
 
     `allowed` are names of the host, `guarded` requires the token on a loopback address as well,
     `cert` and `key` are the files for TLS. Raises `NetkvError` if one of them cannot be used.
@@ -67,30 +69,34 @@ def run(
         number = listener.getsockname()[1]
         url = f"{scheme}://{_shown(permitted)}:{number}"
         closing = asyncio.Event()
-        config = configuration(create_app(store, closing, permitted), certificate)
+        app = create_app(store, closing, permitted)
+        config = configuration(app, certificate)
+
+        # Python must not end while this thread is in native code or has threads of its own.
+        preparing = threading.Thread(target=_prepare, args=[app], name="prepare")
 
         def listening() -> None:
             print(f"Dashboard: {url}  (Ctrl-C ends it)", file=sys.stderr, flush=True)
             for sentence in _remarks(permitted, certificate):
                 print(sentence, file=sys.stderr, flush=True)
-            threading.Thread(target=_prepare, name="prepare", daemon=True).start()
+            preparing.start()
             if browser:
                 webbrowser.open(url)
 
         server = _Server(config, closing, listening)
         local = f"{scheme}://{_local(permitted)}:{number}"
         with running.announced(local, permitted.token is not None, certificate):
-            try:
-                server.run(sockets=[listener])
-            except KeyboardInterrupt:
-                # After its shutdown, uvicorn raises the signal again.
-                return
+            server.run(sockets=[listener])
+            if preparing.ident is not None:
+                preparing.join()
 
 
-def _prepare() -> None:
-    """Plans the scenarios, so that the first page need not wait for it: it takes a second."""
+def _prepare(app: FastAPI) -> None:
+    """Plans the scenarios and starts a process for checks, which take a second each, so that the
+    first page need not wait for them."""
     with contextlib.suppress(NetkvError, OSError):
         overview.shipped()
+        app.state.checks.warm()
 
 
 def configuration(app: object, certificate: tls.Certificate | None = None) -> uvicorn.Config:

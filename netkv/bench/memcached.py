@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from netkv import kinds
 from netkv.bench import stores
 from netkv.bench.end_to_end import ROUNDS, Contender, DatagramTurn, Turn, on_core, paired
 from netkv.bench.result import Machine, this_machine
@@ -106,7 +107,8 @@ def read(file: Path) -> Measured:
     try:
         return Measured.model_validate_json(file.read_text(encoding="utf-8"))
     except (OSError, ValidationError) as error:
-        raise NetkvError(f"{file} is no document of this benchmark: {error}") from error
+        why = kinds.first(error) if isinstance(error, ValidationError) else error
+        raise NetkvError(f"{file} is no document of this benchmark: {why}.") from error
 
 
 def _row(contender: Contender) -> Row:

@@ -6,36 +6,46 @@ Exit status: 0 done, 1 failed or a threshold was missed, 2 wrong usage, 130 inte
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Sequence
 
+from netkv.cli import garbage
+
 __all__ = ["main"]
+
+_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line (by default the process's own); returns the exit status."""
-    # Most objects of a command come from its imports and live as long as it does. By default the
-    # garbage collector visits them after each 700 new ones: a tenth of the time of a short command.
-    gc.set_threshold(100_000)
+    garbage.defer()
     from netkv.cli import completion, faults, signals
     from netkv.cli.app import app
-    from netkv.errors import NetkvError
+    from netkv.errors import NetkvError, of_disk
 
     if completion.requested():
         return completion.complete(lambda: app(prog_name="netkv"))
-    signals.install()
     try:
+        signals.install()
         app(args=None if arguments is None else list(arguments), prog_name="netkv")
     except SystemExit as stop:
+        if stop.code == _INTERRUPTED:
+            signals.silence_interrupted_tasks()
         return _status(stop.code)
     except KeyboardInterrupt:
-        return 130
+        signals.silence_interrupted_tasks()
+        return _INTERRUPTED
     except NetkvError as error:
         faults.report(str(error))
         return error.exit_code
     except BrokenPipeError:
         faults.silence_stdout()
+        return 1
+    except OSError as error:
+        if (sentence := of_disk(error)) is None:
+            faults.report_unexpected(error)
+        else:
+            faults.report(sentence)
         return 1
     except Exception as error:
         faults.report_unexpected(error)

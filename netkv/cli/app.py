@@ -7,7 +7,7 @@ in turn import what they need when they run, so that `--help` is fast.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,32 +15,49 @@ import typer.core
 import typer.main
 
 if TYPE_CHECKING:
-    from typer._click.core import Context, Parameter
+    from typer._click.core import Command, Context, Parameter
+    from typer._click.formatting import HelpFormatter
 
-_COMMANDS = {
-    "scenario": "scenario:app",
-    "scheme": "scheme:app",
-    "runs": "runs:app",
-    "p4": "p4:app",
-    "switch": "switch:app",
-    "fpga": "fpga:app",
-    "bench": "bench:app",
-    "evaluate": "evaluate:evaluate",
-    "soak": "soak:soak",
-    "calibrate": "calibrate:calibrate",
-    "serve": "serve:serve",
-    "token": "serve:token",
-    "jobs": "jobs:app",
-    "gateway": "gateway:gateway",
-    "up": "lab:up",
-    "down": "lab:down",
-    "status": "lab:status",
-    "logs": "logs:logs",
-    "node": "node:app",
-    "doctor": "lab:doctor",
+_SECTIONS: dict[str, dict[str, str]] = {
+    "Experiments": {
+        "scenario": "scenario:app",
+        "scheme": "scheme:app",
+        "runs": "runs:app",
+        "evaluate": "evaluate:evaluate",
+        "soak": "soak:soak",
+    },
+    "Labs that stay up": {
+        "up": "lab:up",
+        "down": "lab:down",
+        "status": "lab:status",
+        "logs": "logs:logs",
+        "node": "node:app",
+        "gateway": "gateway:gateway",
+    },
+    "Dashboard and API": {
+        "serve": "serve:serve",
+        "token": "serve:token",
+        "jobs": "jobs:app",
+    },
+    "Data planes": {
+        "p4": "p4:app",
+        "switch": "switch:app",
+        "fpga": "fpga:app",
+    },
+    "This machine": {
+        "doctor": "lab:doctor",
+        "bench": "bench:app",
+        "calibrate": "calibrate:calibrate",
+    },
 }
-"""Name of a command, in the order of help → its module in `netkv.cli`, and the group of commands or
-the function in it."""
+"""Sections of help, and in each the name of a command → its module in `netkv.cli`, and the group of
+commands or the function in it."""
+
+_COMMANDS = {name: place for section in _SECTIONS.values() for name, place in section.items()}
+
+
+_MAX_SENTENCE = 1_000
+"""Characters of a command's first sentence in help: no limit in effect."""
 
 
 class _Commands(Mapping[str, Any]):
@@ -85,11 +102,45 @@ class _Group(typer.core.TyperGroup):
     def get_params(self, ctx: Context) -> list[Parameter]:
         return _quick(super().get_params(ctx))
 
+    def sections(self) -> Mapping[str, Iterable[str]]:
+        """The sections of help, with the names of their commands."""
+        return {"Commands": self.commands}
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Writes the first sentence of each command, whole: click cuts it at the end of a line."""
+        for title, names in self.sections().items():
+            found = [(name, self.get_command(ctx, name)) for name in names]
+            rows = [
+                (name, command.get_short_help_str(_MAX_SENTENCE))
+                for name, command in found
+                if command is not None and not command.hidden
+            ]
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
 
 class _Application(_Group):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = _Commands()  # type: ignore[assignment]  # nothing is added to it
+
+    def sections(self) -> Mapping[str, Iterable[str]]:
+        return _SECTIONS
+
+    def resolve_command(
+        self, ctx: Context, args: list[str]
+    ) -> tuple[str | None, Command | None, list[str]]:
+        """Suggests the groups that have a command of this name: 'netkv scenario run' for 'run'."""
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            groups = [
+                name
+                for name in self.commands
+                if args[0] in getattr(self.commands[name], "commands", ())
+            ]
+            if groups:
+                suggested = " or ".join(f"'netkv {group} {args[0]}'" for group in groups)
+                ctx.fail(f"No such command '{args[0]}'. Did you mean {suggested}?")
+        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(

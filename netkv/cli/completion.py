@@ -200,7 +200,7 @@ def p4_files(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG
 
 @_safe
 def mutants(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
-    """Mutants of the scheme's card."""
+    """Mutants of the scheme."""
     from netkv import schemes
 
     return schemes.get(str(ctx.params.get("scheme"))).mutants()

@@ -133,8 +133,8 @@ def _run(experiment: Experiment, scenario: Scenario, again: bool, jobs: int | No
     from netkv.worker_process import cores
 
     history = walltime.stored(scenario.name)
-    result, _ = run_stored(scenario, jobs=jobs or cores(), resume=not again, history=history)
-    return measure(experiment, result.runs)
+    done = run_stored(scenario, jobs=jobs or cores(), resume=not again, history=history)
+    return measure(experiment, done.result.runs)
 
 
 def _write(file: Path, paper: str, found: list[tuple[Experiment, list[Row]]]) -> None:

@@ -65,4 +65,4 @@ def gateway(
             f"  redis-cli -h {info.host} -p {info.port}"
         )
 
-    run(Options(lab, host, port, timeout, allow_remote, mset == "separate"), listening)
+    run(Options(lab, host, port, timeout, allow_remote, mset == "separate"), listening, notify)

@@ -22,7 +22,13 @@ Lab = Annotated[
     typer.Argument(metavar="[LAB]", help="Name of the lab.", autocompletion=completion.labs),
 ]
 
-_STYLES = {"ready": "green", "ok": "green", "starting": "cyan", "warn": "yellow"}
+_STYLES = {
+    "ready": "green",
+    "ok": "green",
+    "starting": "cyan",
+    "warn": "yellow",
+    "degraded": "yellow",
+}
 
 
 def up(
@@ -140,7 +146,7 @@ def down(
 
 
 def status(lab: Lab = None, json: Json = False) -> None:
-    """Show the labs and whether their nodes run. Exit status 1 if a lab has failed."""
+    """Show the labs and whether their nodes run. Exit status 1 if a node of a lab does not run."""
     from netkv.lab import daemon
 
     labs = [daemon.status(lab)] if lab else daemon.all_labs()
@@ -217,7 +223,9 @@ def _controller_row(lab: LabStatus) -> tuple[str, str, Text]:
 
     controller = lab.controller
     if controller is None:
-        known = lab.state in ("ready", "failed")
+        from netkv.lab import state
+
+        known = lab.state in state.UP
         return "controller", "", Text("not running" if known else "unknown", style="bold red")
     pid, states = str(controller["pid"]), {it["state"] for it in controller["switches"].values()}
     if "backup" in states:

@@ -13,6 +13,7 @@ import typer
 
 from netkv.cli import completion
 from netkv.cli.output import Json, print_json
+from netkv.cli.visible import visible
 from netkv.lab.log_file import Line, tail
 
 _FOLLOW_SECONDS = 0.2
@@ -86,4 +87,5 @@ def _news(file: Path, offset: int) -> tuple[list[Line], int]:
 
 def _print(node: str, lines: list[Line], width: int) -> None:
     for line in lines:
-        print(f"{node:<{width}} | {line}", flush=True)
+        # Programs write into logs, too (log_msg, messages of clients).
+        print(f"{node:<{width}} | {visible(str(line))}", flush=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from netkv.cli import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,22 +24,27 @@ _WIDE = 200
 
 def stdout() -> Console:
     """The console for results."""
-    from rich.console import Console
+    from netkv.cli.console import VisibleConsole
 
-    return Console(width=_width(sys.stdout.isatty()))
+    return VisibleConsole(width=_width(sys.stdout.isatty()))
 
 
 def stderr() -> Console:
     """The console for logs, progress and errors."""
-    from rich.console import Console
+    from netkv.cli.console import VisibleConsole
 
-    return Console(stderr=True, width=_width(sys.stderr.isatty()))
+    return VisibleConsole(stderr=True, width=_width(sys.stderr.isatty()))
 
 
 def print_json(document: Any) -> None:
     """Prints the document of `--json`."""
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(visible.document(document) + "\n")
     sys.stdout.flush()
+
+
+def write(text: str, end: str = "\n") -> None:
+    """Prints text on stdout as it is, but so that a terminal does not execute it."""
+    sys.stdout.write((visible.visible(text) if sys.stdout.isatty() else text) + end)
 
 
 def notify(text: str) -> None:

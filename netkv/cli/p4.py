@@ -14,14 +14,16 @@ from netkv.cli import (
     p4_compile,
     p4_corpus,
     p4_fuzz,
+    p4_packet_tests,
     p4_steps,
 )
 from netkv.cli.executor import Executor
-from netkv.cli.output import Json, notify, print_json, stdout
+from netkv.cli.output import Json, notify, print_json, stdout, write
 from netkv.cli.p4_source import (
     Defines,
     Includes,
     Program,
+    StopOnAssert,
     compile_source,
     compiled,
     read_text,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Check, describe, trace, test and time P4 programs.", no_args_is_help=True)
 app.command("bench")(p4_bench.bench)
 app.command("compile")(p4_compile.compile_)
+app.command("corpus")(p4_corpus.corpus)
 app.command("fuzz")(p4_fuzz.fuzz)
 app.command("record")(p4_fuzz.record)
 
@@ -114,7 +117,7 @@ def info(
 
         print_json(MessageToDict(description, preserving_proto_field_name=True))
     else:
-        print(p4info.to_text(description), end="")
+        write(p4info.to_text(description), end="")
 
 
 @app.command()
@@ -171,7 +174,7 @@ def ir(
     if json:
         print_json({"program": str(program), "ir": text})
     else:
-        print(text, end="")
+        write(text, end="")
 
 
 @app.command()
@@ -198,6 +201,7 @@ def stf(
             help="Show every step of the packets without the expected answer, or of all packets."
         ),
     ] = None,
+    stop_on_assert: StopOnAssert = False,
     executor: Executor = None,
     include: Includes = None,
     define: Defines = None,
@@ -214,7 +218,8 @@ def stf(
         def compile_program(file: Path) -> bytes:
             return compile_source(file, include, define)
 
-        if not p4_corpus.run(program, executor or "compiled", compile_program, json=json):
+        engine = p4_packet_tests.Engine(executor or "compiled", stop_on_assert)
+        if not p4_packet_tests.run(program, engine, compile_program, json=json):
             raise typer.Exit(1)
         return
     if test is None:
@@ -222,7 +227,9 @@ def stf(
     bundle = compiled(program, include, define)
     try:
         text = read_text(test)
-        result = _engine.run_stf(bundle, text, str(test), executor or "compiled")
+        result = _engine.run_stf(
+            bundle, text, str(test), executor or "compiled", stop_at_assertions=stop_on_assert
+        )
         steps: list[_engine.TracedPacket] = []
         if trace is not None:
             # A second run with the interpreter: only it traces steps.
@@ -232,21 +239,24 @@ def stf(
             )
     except ValueError as error:
         raise UsageError(str(error)) from error
-    mismatches = result["mismatches"]
+    mismatches, failed = result["mismatches"], result["failed_assertions"]
+    ok = not (mismatches or (stop_on_assert and failed))
     if json:
         traces = [{"line": it["line"], **p4_steps.document(it)} for it in steps]
         traced = {} if trace is None else {"traces": traces}
-        print_json({"ok": not mismatches, **result, **traced})
+        print_json({"ok": ok, **result, **traced})
     else:
         for it in steps:
-            print(f"{test}:{it['line']}:")
+            write(f"{test}:{it['line']}:")
             p4_steps.show(it)
             print()
         for mismatch in mismatches:
-            print(mismatch)
+            write(mismatch)
+        for assertion in failed:
+            write(p4_packet_tests.told(assertion))
         outcome = f"{len(mismatches)} not as expected" if mismatches else "all as expected"
         notify(f"{result['packets']} packets in, {result['expected']} expected out: {outcome}.")
-    if mismatches:
+    if not ok:
         raise typer.Exit(1)
 
 

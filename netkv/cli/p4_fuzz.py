@@ -14,7 +14,7 @@ import typer
 
 from netkv.cli import completion
 from netkv.cli.frames import read
-from netkv.cli.output import Json, notify, print_json
+from netkv.cli.output import Json, notify, print_json, write
 from netkv.cli.p4_source import Defines, Includes, Program, compiled, read_text
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def fuzz(
         print_json({"ok": not done["findings"], "seconds": round(elapsed, 3), **_public(done)})
     else:
         for finding in done["findings"]:
-            print(finding["report"])
+            write(finding["report"])
         notify(_summary(done, elapsed))
     if done["findings"]:
         raise typer.Exit(1)

@@ -26,6 +26,13 @@ Defines = Annotated[
     list[str] | None,
     typer.Option("--define", "-D", metavar="NAME[=VALUE]", help="Define a macro; repeatable."),
 ]
+StopOnAssert = Annotated[
+    bool,
+    typer.Option(
+        "--stop-on-assert",
+        help="A false `assert` or `assume` of the program ends the switch, as bmv2 does.",
+    ),
+]
 
 
 def compile_source(program: Path, include: list[Path] | None, define: list[str] | None) -> bytes:

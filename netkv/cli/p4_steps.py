@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from netkv.cli.output import write
+
 if TYPE_CHECKING:
     from netkv._engine import TracedPacket
 
 
 def show(packet: TracedPacket) -> None:
     """Prints the steps on stdout."""
-    print(packet["text"].rstrip())
+    write(packet["text"].rstrip())
     for port, frame in packet["out"]:
         print(f"leaves at port {port}: {frame.hex()}")
     if not packet["out"]:

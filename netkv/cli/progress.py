@@ -212,7 +212,7 @@ class _Lines:
         self._shown_at = time.monotonic()
         done = f"{now.done} of {now.total} runs done; " if now.total > 1 else ""
         runs = ", ".join(
-            f"[{run.index + 1}/{now.total}] {run.scheme} {run.text} {int(run.fraction * 100)}%"
+            f"[{run.index + 1}/{now.total}] {run.scheme} {int(run.share * 100)}%, {run.text}"
             for run in now.runs
         )
         notify(f"{how_far(now.fraction, now.left_seconds)} ({done}{runs})")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netkv.cli import completion
-from netkv.cli.output import Json, notify, print_json, stdout
+from netkv.cli.output import Json, notify, print_json, stdout, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -309,7 +309,7 @@ def tag(
         print_json({"runs": [{"id": run, "tags": own} for run, own in tags.items()]})
         return
     for run, own in tags.items():
-        print(f"{run}: {', '.join(own) or 'no tags'}")
+        write(f"{run}: {', '.join(own) or 'no tags'}")
 
 
 @app.command()
@@ -339,7 +339,7 @@ def note(
     if json:
         print_json({"id": found, "note": kept})
     elif text is None:
-        print(kept) if kept else notify(f"Run {found} has no note.")
+        write(kept) if kept else notify(f"Run {found} has no note.")
     else:
         notify(f"Run {found} has {'a new' if kept else 'no'} note.")
 

@@ -235,8 +235,8 @@ def run(
     notify(_sentence(wall_time))
     for warning in capacity.warnings(scenario):
         notify(f"Warning: {warning}")
-    result, stored = run_stored(scenario, group, jobs=wall_time.jobs, history=history)
-    _finish(result, stored, _records(result), to, json)
+    done = run_stored(scenario, group, jobs=wall_time.jobs, history=history)
+    _finish(done.result, done.group, done.records, to, json)
 
 
 def _detached(job: Job, json: bool) -> None:
@@ -253,6 +253,11 @@ def _finish(
     """Prints and draws a result; ends the command with status 1 if it is not as expected."""
     for warning in _warnings(result):
         notify(warning)
+    if (loss := result.not_stored) is not None:
+        notify(
+            f"Warning: not everything is in the run store ({loss.reason}): it lacks the results of "
+            f"{loss.runs} runs, {loss.samples} samples and {loss.events} events."
+        )
     if json:
         print_json(result.model_dump(mode="json"))
     else:
@@ -314,15 +319,17 @@ def _report(result: ScenarioResult, group: str, records: list[RunRecord]) -> Non
             notify(f"Run {run.id} failed: {run.reason}")
         elif run.status == "cancelled":
             notify(f"Run {run.id} was cancelled.")
-    notify(f"Stored as {group}: 'netkv runs compare {group}' shows this again.")
-    notify("Dashboard: 'netkv serve', then http://127.0.0.1:8400")
+    if result.not_stored is None:
+        notify(f"Stored as {group}: 'netkv runs compare {group}' shows this again.")
+    notify(_dashboard())
 
 
-def _records(result: ScenarioResult) -> list[RunRecord]:
-    from netkv.runs import Store
+def _dashboard() -> str:
+    """Where the dashboard is, or how to get one."""
+    from netkv.api import running
 
-    with Store() as store:
-        return store.records([run.id for run in result.runs])
+    server = running.find()
+    return "Dashboard: 'netkv serve'" if server is None else f"Dashboard: {server.url}"
 
 
 def _time(wall_time: WallTime) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netkv.cli import completion
-from netkv.cli.output import Json, notify, print_json
+from netkv.cli.output import Json, notify, print_json, write
 
 if TYPE_CHECKING:
     from netkv.scenarios.events import FaultKind
@@ -67,7 +67,7 @@ def soak(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Break a rule in the scheme's FPGA card; the search should find it.",
+            help="Break a rule of the scheme; the search should find it.",
             autocompletion=completion.mutants,
         ),
     ] = None,
@@ -137,9 +137,18 @@ def _search(pool: Pool, wanted: Search, out: Path | None, patience: float, *, js
         "faults": tally.faults,
         "unchecked_reads": tally.unchecked,
         "seconds": round(tally.elapsed, 3),
+        "slow": [
+            {"seed": each.seed, "seconds": round(each.seconds, 3), "times": round(each.times, 1)}
+            for each in tally.slow
+        ],
         "violations": [_violation(each) for each in found],
     }
     notify(_summary(tally, len(found)))
+    for each in tally.slow:
+        notify(
+            f"Seed {each.seed} took {each.times:.0f} times the processor time of the median "
+            f"({each.seconds:.3g} s)."
+        )
     if found:
         smaller, file = _reduced(pool, found[0], out, patience)
         document["violations"][0]["reproduction"] = str(file)
@@ -189,17 +198,17 @@ def _print_found(found: Found, smaller: Found, file: Path) -> None:
     assert smaller.outcome.violation is not None, "only cases with one are found"
     print(f"Seed {found.case.seed}, reduced:\n")
     for line in case_lines(smaller.case, smaller.outcome.load_began):
-        print(line)
+        write(line)
     print()
     for line in violation_lines(smaller.outcome.violation):
-        print(line)
-    print(f"\nEvent by event: netkv soak --replay {file}")
+        write(line)
+    write(f"\nEvent by event: netkv soak --replay {file}")
     words = ["netkv soak", found.case.rack.scheme]
     if found.case.program is not None:
         words.append(f"--program {found.case.program}")
     if found.case.mutant is not None:
         words.append(f"--mutant {found.case.mutant}")
-    print(f"Not reduced: {' '.join(words)} --replay {found.case.seed}")
+    write(f"Not reduced: {' '.join(words)} --replay {found.case.seed}")
 
 
 def _replay(case: Case, *, everything: bool, json: bool) -> None:
@@ -223,16 +232,16 @@ def _replay(case: Case, *, everything: bool, json: bool) -> None:
         )
     else:
         for line in case_lines(case, it.outcome.load_began):
-            print(line)
+            write(line)
         print()
         for line in replay.text(it):
-            print(line)
+            write(line)
         print()
         if violation is None:
             print(f"No violation in {it.outcome.operations:,} operations.")
         else:
             for line in violation_lines(violation):
-                print(line)
+                write(line)
     if violation is not None:
         raise typer.Exit(1)
 
@@ -269,9 +278,9 @@ def _check(scheme: str, program: Path | None, mutant: str | None) -> None:
     found = schemes.get(scheme)
     found.check_soak()
     if mutant is not None:
-        from netkv.soak.run import with_mutant
+        from netkv.soak import run
 
-        with_mutant(found, mutant)
+        run.mutant(found, mutant)
     if program is not None and not program.is_file():
         raise UsageError(f"There is no file {program}.")
 

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netkv.cli.output import notify
 
 if TYPE_CHECKING:
-    from netkv.runs import StoreSink
+    from netkv.runs import RunRecord, Store, StoreSink
     from netkv.runs.walltime import History
     from netkv.scenarios.model import Scenario
     from netkv.scenarios.results import ScenarioResult
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A scenario that has run."""
+
+    result: ScenarioResult
+    group: str
+    """Id of its group in the store."""
+    records: list[RunRecord]
+    """Its runs, also if they could not be stored."""
 
 
 def run_stored(
@@ -20,12 +33,14 @@ def run_stored(
     jobs: int,
     history: History,
     resume: bool = False,
-) -> tuple[ScenarioResult, str]:
-    """Runs it with progress on stderr; returns the result and the id of its group in the store.
+) -> Stored:
+    """Runs it with progress on stderr, and stores it.
 
     `jobs` simulated runs are executed at a time, each in a process if there is more than one.
     `history`: what runs on this machine have taken. With `resume`, simulated runs whose results are
     in the store are not repeated. An interrupt prints which runs were stopped and which are stored.
+    If the store cannot be written meanwhile, the scenario runs to its end; `result.not_stored` says
+    what is missing in the store.
     """
     import asyncio
 
@@ -35,7 +50,7 @@ def run_stored(
 
     expected = walltime.phases_of_runs(scenario, history)
     with Store() as store:
-        sink = StoreSink(store, group=group)
+        sink = StoreSink(store, group=group, warn=notify)
         try:
             with sink, progress.scenario(scenario.title or scenario.name) as shown:
                 result = asyncio.run(
@@ -54,7 +69,20 @@ def run_stored(
             if resume:
                 notify("The same command resumes.")
             raise
-    return result, sink.group
+        if (loss := sink.loss) is not None:
+            result = result.model_copy(update={"not_stored": loss})
+        return Stored(result, sink.group, _records(result, store, sink))
+
+
+def _records(result: ScenarioResult, store: Store, sink: StoreSink) -> list[RunRecord]:
+    """The records of the runs: from the store, unless it lacks some."""
+    from netkv.errors import StoreError
+
+    if result.not_stored is None:
+        with suppress(StoreError):
+            return store.records([run.id for run in result.runs])
+    # A simulated run whose result was in the store before has no record here.
+    return [sink.record(run) for run in result.runs if sink.has(run.id)]
 
 
 def _interrupted(sink: StoreSink, planned: int) -> str:
@@ -62,6 +90,9 @@ def _interrupted(sink: StoreSink, planned: int) -> str:
     if not sink.cancelled and not sink.finished:
         return "Interrupted before a run began: nothing is stored."
     lines = ["Interrupted."]
+    lines += [
+        f"Run {each} failed: 'netkv runs show {each}' has the reason." for each in sink.failed
+    ]
     lines += [
         f"Run {each} was cancelled; it is stored with its samples so far."
         for each in sink.cancelled

@@ -61,6 +61,7 @@ def run(
     ] = "compiled",
     pipelines: Annotated[int, typer.Option(help="Pipelines of the switch: 1, 2 or 4.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of random().")] = 1,
+    stop_on_assert: p4_source.StopOnAssert = False,
     include: p4_source.Includes = None,
     define: p4_source.Defines = None,
     json: Json = False,
@@ -91,6 +92,7 @@ def run(
         executor=executor,
         pipelines=pipelines,
         seed=seed,
+        stop_at_assertions=stop_on_assert,
     )
 
     def listening(running: Running) -> None:

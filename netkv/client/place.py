@@ -89,7 +89,7 @@ def find(lab: str | Path | None) -> state.Lab:
     if found is None:
         others = f" Labs that are up: {', '.join(up)}." if up else ""
         raise NotConnected(f"No lab '{lab}' is up: 'netkv up {lab}' brings it up.{others}")
-    if found.state not in ("ready", "failed"):
+    if found.state not in state.UP:
         raise NotConnected(f"The lab '{lab}' is not up yet: it is {found.state}.")
     return found
 

@@ -1,1 +1,1 @@
-"""Control planes: a module per scheme, state machines without I/O and without a clock."""
+"""Parts of control planes: state machines without I/O and without a clock."""

@@ -49,7 +49,8 @@ class CacheParameters:
         assert options.sample_rate is not None, "the scheme sets its own in `left_out`"
         return cls(
             capacity=options.cache_entries,
-            sample_rate=options.sample_rate,
+            # A cache without entries admits nothing, so nothing is counted for it.
+            sample_rate=options.sample_rate if options.cache_entries else 0.0,
             hot_threshold=options.hot_threshold,
             epoch=max(round(options.epoch * SECOND), 1),
             seed=spec.seed,
@@ -60,8 +61,8 @@ class CacheParameters:
     def __post_init__(self) -> None:
         """Raises ValueError for an invalid parameter."""
         most = self.options.max_entries
-        if not 1 <= self.capacity <= most:
-            raise ValueError(f"capacity {self.capacity}: the cache has 1 to {most} entries.")
+        if not 0 <= self.capacity <= most:
+            raise ValueError(f"capacity {self.capacity}: the cache has 0 to {most} entries.")
         if not 0.0 <= self.sample_rate <= 1.0:
             raise ValueError(f"sample_rate {self.sample_rate}: a share lies within 0 and 1.")
         if not 1 <= self.hot_threshold <= 0xFFFF:

@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from netkv import kinds
 from netkv.errors import NetkvError
 from netkv.evaluation.reference import Experiment
 from netkv.scenarios import thresholds
@@ -68,7 +69,8 @@ class Measured(BaseModel):
         try:
             return cls.model_validate_json(file.read_text(encoding="utf-8"))
         except (OSError, ValidationError) as error:
-            raise NetkvError(f"{file} holds no figures of an experiment: {error}") from error
+            why = kinds.first(error) if isinstance(error, ValidationError) else error
+            raise NetkvError(f"{file} holds no figures of an experiment: {why}.") from error
 
 
 def measure(experiment: Experiment, runs: Iterable[RunResult]) -> Measured:

@@ -10,16 +10,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from netkv import resources
+from netkv import kinds, resources, yaml_text
 from netkv.errors import UsageError, suggest
 from netkv.scenarios import thresholds
 
 Reported = float | tuple[float, float] | str
 """A number, a range, or the paper's words ("about equal")."""
+Point = Annotated[Any, BeforeValidator(lambda key: yaml_text.scalar(str(key)))]
+"""A value of a swept option, as a key of YAML: those are texts."""
 MEAN = "mean"
 """The point that stands for the mean over all points of a sweep."""
 
@@ -54,9 +54,9 @@ class Claim(_Model):
     """Adds a row with the mean over the points of `along`."""
     digits: Annotated[int, Field(ge=0, le=6)] = 2
     """Digits after the decimal point."""
-    paper: Reported | dict[Any, Reported] | None = None
+    paper: Reported | dict[Point, Reported] | None = None
     """Figures in the paper's text, by value of `along` (and `mean`)."""
-    artefact: float | dict[Any, float] | None = None
+    artefact: float | dict[Point, float] | None = None
     """Mean over the rounds that the published artefact lists, by value of `along`."""
 
     @property
@@ -125,12 +125,13 @@ def load(name: str) -> Evaluation:
             )
         as_path = resources.path("papers") / f"{name}.yaml"
     try:
-        data = YAML(typ="safe").load(as_path.read_text(encoding="utf-8"))
+        data = yaml_text.read(yaml_text.read_file(as_path)).data
         found = Evaluation.model_validate(data)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{as_path}: cannot be read: {error}.") from error
-    except YAMLError as error:
-        raise UsageError(f"{as_path}: is not YAML: {error}") from error
+    except yaml_text.YamlTextError as error:
+        line = "" if error.line is None else f":{error.line}"
+        raise UsageError(f"{as_path}{line}: {error}") from error
     except ValidationError as error:
         raise UsageError(f"{as_path}: {_wrong(error)}") from error
     _check(found, as_path)
@@ -150,7 +151,7 @@ def _check(evaluation: Evaluation, file: Path) -> None:
 
 def _wrong(error: ValidationError) -> str:
     lines = [
-        f"'{'.'.join(map(str, each['loc']))}': {each['msg'].lower()}"
+        f"'{'.'.join(map(str, each['loc']))}': {kinds.described(each)}"
         for each in error.errors(include_url=False)
     ]
     return "; ".join(lines) + "."

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from netkv import kinds
 from netkv.errors import FieldError, UsageError, suggest
 from netkv.fpga import sources
 from netkv.options import Spec, Unit
@@ -441,7 +442,7 @@ def _sentence(item: Mapping[str, Any]) -> str:
     cause = item.get("ctx", {}).get("error")
     path = (*item["loc"], *(cause.path if isinstance(cause, FieldError) else ()))
     name = ".".join(map(str, path))
-    text = str(item["msg"]).removeprefix("Value error, ")
+    text = kinds.described(item)
     match item["type"]:
         case "missing":
             return f"'{name}' is missing."
@@ -449,8 +450,7 @@ def _sentence(item: Mapping[str, Any]) -> str:
             return f"'{name}' is not a field. {suggest(str(path[-1]), _siblings(path))}"
         case "value_error":
             return f"'{name}': {text}."
-    text = text.replace("Input should be", "it should be").replace("String should", "it should")
-    return f"'{name}' is {item.get('input')!r}; {text}."
+    return f"'{name}' is {kinds.shown(item.get('input'))}; {text}."
 
 
 def _siblings(path: tuple[str | int, ...]) -> Iterable[str]:

@@ -24,6 +24,7 @@ LINE_OVERHEAD_BYTES = 24
 MEMCACHED_PORT = 11211
 _SERVER = b"\x0a\x00\x00\xfe"
 _OPERATION = struct.Struct(">BBHBBHIIQ")
+_UDP = 17
 _GET, _SET, _REPLY = 0x00, 0x01, 0x81
 _ABSENT = 1 << 31
 _STORE_BATCH = 16
@@ -192,18 +193,29 @@ def _rates(manifest: Manifest, load: Load) -> list[float | None]:
 
 
 def _frame(port: int, operation: bytes, *, reply: bool = False) -> bytes:
-    """A datagram between the client at a port and the server, without UDP checksum."""
+    """A datagram between the client at a port and the server."""
     client, mac = bytes([10, 0, 1, port + 1]), bytes([2, 0, 0, 0, 0, port + 1])
     server_mac = b"\x02\x00\x00\x00\x00\xfe"
     macs = mac + server_mac if reply else server_mac + mac
     addresses = _SERVER + client if reply else client + _SERVER
     ports = (MEMCACHED_PORT, 40_000) if reply else (40_000, MEMCACHED_PORT)
-    ip = struct.pack(">BBHHHBBH", 0x45, 0, 28 + len(operation), 0, 0, 64, 17, 0) + addresses
-    total = sum(struct.unpack(">10H", ip))
-    total = (total & 0xFFFF) + (total >> 16)
-    ip = ip[:10] + struct.pack(">H", ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF) + ip[12:]
-    udp = struct.pack(">HHHH", *ports, 8 + len(operation), 0)
+    length = 8 + len(operation)
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + length, 0, 0, 64, _UDP, 0) + addresses
+    ip = ip[:10] + _checksum(ip) + ip[12:]
+    pseudo_header = addresses + struct.pack(">HH", _UDP, length)
+    udp = struct.pack(">HHH", *ports, length)
+    # A computed 0 is sent as its other form: 0 says that there is no checksum.
+    checksum = _checksum(pseudo_header + udp + operation)
+    udp += b"\xff\xff" if checksum == b"\0\0" else checksum
     return (macs + b"\x08\x00" + ip + udp + operation).ljust(60, b"\0")
+
+
+def _checksum(data: bytes) -> bytes:
+    """The Internet checksum (RFC 1071): the complement of the sum of all 16-bit words."""
+    words = data + bytes(len(data) % 2)
+    total = sum(struct.unpack(f">{len(words) // 2}H", words))
+    total = (total & 0xFFFF) + (total >> 16)
+    return struct.pack(">H", ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF)
 
 
 def _key(number: int, load: Load) -> bytes:

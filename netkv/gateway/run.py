@@ -50,8 +50,11 @@ class Listening:
     port: int
 
 
-def run(options: Options, listening: Callable[[Listening], None]) -> None:
-    """Serves until SIGINT or SIGTERM; calls `listening` when clients can connect.
+def run(
+    options: Options, listening: Callable[[Listening], None], warn: Callable[[str], None]
+) -> None:
+    """Serves until SIGINT or SIGTERM; calls `listening` when clients can connect, and `warn` with a
+    sentence when a connection speaks another protocol, once.
 
     Raises `NetkvError` if no lab is up, if it has no free place, and when it has gone down.
     """
@@ -67,7 +70,7 @@ def run(options: Options, listening: Callable[[Listening], None]) -> None:
             listening(Listening(taken.lab, taken.scheme, gateway.host, gateway.port))
             report = taken.report("gateway")
             try:
-                _watch(lab, gateway)
+                _watch(lab, gateway, warn)
             finally:
                 report.close()
     finally:
@@ -99,15 +102,22 @@ def _bound(taken: place.Place, address: Address, options: Options) -> Gateway:
         ) from error
 
 
-def _watch(lab: state.Lab, gateway: Gateway) -> None:
+def _watch(lab: state.Lab, gateway: Gateway, warn: Callable[[str], None]) -> None:
     """Returns when the gateway has ended. Ends it when its lab goes down, even if a new lab has the
     same name."""
-    broken = None
+    broken, told = None, False
     while not select.select([gateway], [], [], _WATCH_SECONDS)[0]:
         now = state.load(lab.name)
         if broken is None and (now is None or not now.alive or now.created != lab.created):
             broken = f"The lab '{lab.name}' is not up any more, so the gateway has ended."
             gateway.stop()
+        if gateway.foreign() and not told:
+            told = True
+            warn(
+                "Warning: a connection was closed because it spoke another protocol than that of "
+                "Redis. A web page may try to use the gateway; INFO counts such connections "
+                "(netkv_foreign_connections)."
+            )
     if broken or gateway.failure():
         raise NotConnected(broken or gateway.failure())
 

@@ -21,7 +21,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+from netkv._engine import corrupted_frame
 
 Direction = str
 """`to` or `from` the host at the cable's end."""
@@ -29,7 +31,7 @@ Direction = str
 MAX_LATE = 65_536
 """Maximum of frames that impaired links delay, over all links."""
 _OF_PORT = ("received", "received_bytes", "sent", "sent_bytes")
-_LINKS = ("links_lost", "links_duplicated", "links_delayed", "links_dropped")
+_LINKS = ("links_lost", "links_duplicated", "links_corrupted", "links_delayed", "links_dropped")
 _OF_ALL = ("malformed", "unrouted", "send_drops", *_LINKS)
 MIN_FRAME, MAX_FRAME = 14, 2048
 """Bytes of a frame: an Ethernet header, and what netkv's own switch takes."""
@@ -62,6 +64,14 @@ class FarEnd(Protocol):
         """Additional counters, by name."""
 
 
+class Arrival(NamedTuple):
+    """A copy of a frame that arrives."""
+
+    delay: float
+    """Seconds."""
+    corrupted: bool
+
+
 @dataclass(frozen=True)
 class Impairment:
     """Impairments of one direction of a link, as `engine/rack/src/impair.rs` defines them.
@@ -71,17 +81,21 @@ class Impairment:
 
     loss: float = 0.0
     duplicate: float = 0.0
+    corrupt: float = 0.0
     reorder: float = 0.0
     delay: float = 0.0
     jitter: float = 0.0
     reorder_span: float = 0.001
 
-    def fate(self, chance: random.Random) -> list[float]:
-        """The delay of each copy of a frame in seconds; empty if the frame is lost."""
+    def fate(self, chance: random.Random) -> list[Arrival]:
+        """Each copy of a frame that arrives; empty if the frame is lost."""
         if chance.random() < self.loss:
             return []
         copies = 2 if chance.random() < self.duplicate else 1
-        return [self._copy_delay(chance) for _ in range(copies)]
+        return [
+            Arrival(self._copy_delay(chance), self.corrupt > 0 and chance.random() < self.corrupt)
+            for _ in range(copies)
+        ]
 
     def _copy_delay(self, chance: random.Random) -> float:
         delay = self.delay + chance.random() * self.jitter
@@ -253,16 +267,18 @@ class Bridge:
         if impairment is None:
             self._deliver(port, direction, frame)
             return
-        delays = impairment.fate(self._chance)
-        self._counts["links_lost"] += not delays
-        self._counts["links_duplicated"] += len(delays) > 1
-        for delay in delays:
+        arrivals = impairment.fate(self._chance)
+        self._counts["links_lost"] += not arrivals
+        self._counts["links_duplicated"] += len(arrivals) > 1
+        for delay, corrupted in arrivals:
+            self._counts["links_corrupted"] += corrupted
+            copy = corrupted_frame(frame, self._chance.getrandbits(64)) if corrupted else frame
             if delay == 0:
-                self._deliver(port, direction, frame)
+                self._deliver(port, direction, copy)
             elif len(self._late) < MAX_LATE:
                 self._counts["links_delayed"] += 1
                 due = time.monotonic() + delay
-                heapq.heappush(self._late, (due, next(self._order), port, direction, frame))
+                heapq.heappush(self._late, (due, next(self._order), port, direction, copy))
             else:
                 self._counts["links_dropped"] += 1
 

@@ -70,6 +70,7 @@ class LiveCard(LiveLinkedNode, nodes.Card):
     """The process of a card."""
 
     KIND = "card"
+    COUNTERS = "counters"
 
     def __init__(
         self, index: int, card: CardSpec, ends: Callable[[], Ends], rack: LiveRack
@@ -93,10 +94,10 @@ class LiveCard(LiveLinkedNode, nodes.Card):
         found: dict[str, int] = await self.request("registers")
         return found
 
-    async def counters(self) -> dict[str, int]:
-        """Its counters and its number of `restarts`; empty if it does not answer."""
-        found = await self._answer("counters")
-        return {**found, "restarts": self.launches - 1} if found else {}
+    async def counters(self, within: float) -> dict[str, int]:
+        """Its counters and its number of `restarts`; empty if it does not answer in time."""
+        found = await self.poll(within)
+        return {**found.counts, "restarts": self.launches - 1} if found and found.counts else {}
 
     async def write(self, setting: str) -> None:
         """Writes a register, given as `NAME=VALUE`, until the next start; raises `NodeError`."""

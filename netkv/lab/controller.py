@@ -103,11 +103,18 @@ class Controller:
         }
 
     @property
+    def handles(self) -> bool:
+        """Whether events are handled: with one switch, while there is a session with it."""
+        return self._handles.is_set()
+
+    @property
     def cached(self) -> int:
-        """Number of cached entries; 0 while nothing is handled."""
-        if self._handles.is_set() and isinstance(self.control_plane, base.CountsCached):
+        """Number of cached entries; the last one while nothing is handled."""
+        if isinstance(self.control_plane, base.CountsCached):
             return self.control_plane.cached_count()
-        return len(self.cached_keys())
+        if isinstance(self.control_plane, base.Caches):
+            return len(self.control_plane.cached_keys())
+        return 0
 
     def cached_keys(self) -> set[bytes]:
         """The keys that the control plane has cached; none while nothing is handled."""

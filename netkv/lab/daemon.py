@@ -131,7 +131,12 @@ def begin(name: str, spec: RackSpec) -> bool:
         state.remove(name)
         lab = state.create(name, wanted, None)
         lab.supervisor = _spawn(lab)
-        lab.save()
+        try:
+            lab.create()
+        except OSError:
+            # Nothing else knows this process. Its nodes end with it.
+            _supervisors[-1].kill()
+            raise
         return False
 
 
@@ -170,7 +175,7 @@ def status(name: str) -> LabStatus:
     """The state of one lab; raises `UsageError` if there is none of that name."""
     lab = found(name)
     live: dict[str, Any] = {}
-    if lab.alive and lab.state in ("ready", "failed"):
+    if lab.alive and lab.state in state.UP:
         with contextlib.suppress(NetkvError):
             live = request(name, {"do": "status"})
     now, text = state_of(lab)
@@ -315,7 +320,7 @@ def _wait_until_up(name: str, on_wait: Callable[[str, float | None], object]) ->
         if lab is None:
             text = "was taken down while it came up"
             break
-        if lab.state in ("ready", "failed"):
+        if lab.state in state.UP:
             return
         if lab.state == "broken" or not lab.alive:
             text = f"did not come up: {lab.text or 'its supervisor ended.' + _tail(lab)}"

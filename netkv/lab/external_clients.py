@@ -21,6 +21,8 @@ from netkv.lab.state import Identity, identity
 
 _DIRECTORY = "external"
 _INTERVAL_S = 1.0
+_RATES = ("received", "sent", "reads", "hits")
+"""The counts of a session whose rates are reported."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,10 @@ class ExternalClient:
     received_per_s: float
     """In the last second before the report."""
     sent_per_s: float
+    reads_per_s: float = 0.0
+    """Reads that were answered."""
+    hits_per_s: float = 0.0
+    """Those among them that a cache answered."""
 
 
 def of_lab(directory: Path, places: int) -> dict[str, ExternalClient]:
@@ -62,8 +68,8 @@ class Report:
         statistics: Callable[[], Mapping[str, int]],
         program: str | None = None,
     ) -> None:
-        """`directory`: of the lab; `statistics`: frames `received` and `sent`; `program`: None for
-        the name of the running one."""
+        """`directory`: of the lab; `statistics`: frames `received` and `sent`, answered `reads` and
+        `hits` among them; `program`: None for the name of the running one."""
         self._file = _file(directory, number)
         self._statistics = statistics
         self._program = program or Path(sys.argv[0] or "python").name
@@ -93,18 +99,15 @@ class Report:
                 os.close(directory)
 
     def _report(self, process: Identity | None, directory: int) -> None:
-        at, received, sent = time.monotonic() - _INTERVAL_S, 0, 0
+        at, before = time.monotonic() - _INTERVAL_S, dict.fromkeys(_RATES, 0)
         while process is not None:
-            counts, now = self._statistics(), time.monotonic()
+            # A role in Python may count no reads.
+            counts, now = {**dict.fromkeys(_RATES, 0), **self._statistics()}, time.monotonic()
+            rates = {f"{name}_per_s": (counts[name] - before[name]) / (now - at) for name in _RATES}
             report = ExternalClient(
-                process,
-                self._program,
-                counts["received"],
-                counts["sent"],
-                (counts["received"] - received) / (now - at),
-                (counts["sent"] - sent) / (now - at),
+                process, self._program, counts["received"], counts["sent"], **rates
             )
-            at, received, sent = now, report.received, report.sent
+            at, before = now, counts
             _replace(directory, self._file.name, json.dumps(asdict(report)))
             if self._over.wait(_INTERVAL_S):
                 break

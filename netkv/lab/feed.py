@@ -20,6 +20,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from netkv.lab import picture
+from netkv.lab.poll import ANSWER_S
 from netkv.lab.rates import Rates
 from netkv.lab.totals import Totals
 from netkv.rack.report import RackSample
@@ -73,7 +74,7 @@ class Feed:
     def add(self, sample: RackSample) -> None:
         """Appends the sample that was just taken of the rack."""
         self._totals.add(self._rack, sample)
-        found = self._rates.take(self._rack, sample)
+        found = None if sample.late else self._rates.take(self._rack, sample)
         if found is not None:
             self._number += 1
             self._samples.append({"number": self._number, **found})
@@ -90,11 +91,18 @@ class Feed:
                 await asyncio.sleep(INTERVAL_S)
 
     async def _sample(self) -> None:
-        """Samples the rack until nobody has asked for `WANTED_S` seconds."""
-        self._totals.add(self._rack, await self._rack.sample())
+        """Samples the rack until nobody has asked for `WANTED_S` seconds.
+
+        The times are a second apart, whatever nodes do. Without an answer of the load generator
+        there is no sample at that time; the next one is longer.
+        """
+        for sample in await self._rack.samples(ANSWER_S):
+            self._totals.add(self._rack, sample)
         self._rates.begin(self._rack)
         due = time.monotonic()
         while time.monotonic() < self._asked_at + WANTED_S:
-            due = max(due + INTERVAL_S, time.monotonic())
-            await asyncio.sleep(due - time.monotonic())
-            self.add(await self._rack.sample())
+            missed = max(time.monotonic() - due, 0.0) // INTERVAL_S
+            due += (missed + 1) * INTERVAL_S
+            await asyncio.sleep(max(due - time.monotonic(), 0.0))
+            for sample in await self._rack.samples(ANSWER_S):
+                self.add(sample)

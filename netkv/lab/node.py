@@ -48,6 +48,7 @@ class SwitchProcess:
 
     def __init__(self, config: dict[str, Any]) -> None:
         from netkv import _engine
+        from netkv.switch.assertions import AssertionWatch
 
         bundle = Path(config["bundle"]).read_bytes()
         self._switch = _engine.Switch(
@@ -59,6 +60,7 @@ class SwitchProcess:
         )
         for link in config["links"]:
             self._impair(link)
+        self._assertions = AssertionWatch(self._switch)
         self._p4runtime = str(config["p4runtime"])
 
     def start(self) -> dict[str, Any]:
@@ -71,6 +73,8 @@ class SwitchProcess:
     def handle(self, command: dict[str, Any]) -> Any:
         if command["do"] == "statistics":
             program = self._switch.statistics()
+            for text in self._assertions.new():
+                roles.log.warning("%s", text)
             ports = self._node.port_statistics()
             names = ("received", "received_bytes", "sent", "sent_bytes")
             return {

@@ -137,9 +137,10 @@ class NodeProcess:
         self,
         do: str,
         arguments: dict[str, Any] | None = None,
-        timeout: float = COMMAND_TIMEOUT,  # noqa: ASYNC109
+        timeout: float | None = COMMAND_TIMEOUT,  # noqa: ASYNC109
     ) -> Any:
-        """Sends a command and returns the node's result; raises `NodeError`."""
+        """Sends a command and returns the node's result; raises `NodeError`, also after `timeout`
+        seconds."""
         if not self.running:
             raise NodeError(f"The node '{self.name}' is not running.")
         if self._unanswered >= MAX_COMMANDS:

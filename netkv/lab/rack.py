@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,8 @@ from netkv.control.network import Place
 from netkv.lab import cabling, cards, cores, external_clients, target
 from netkv.lab.cabling import Cabling
 from netkv.lab.external_clients import ExternalClient
-from netkv.lab.process import BusyPortError, NodeProcess
+from netkv.lab.poll import Answer
+from netkv.lab.process import COMMAND_TIMEOUT, BusyPortError, NodeProcess
 from netkv.lab.rack_nodes import (
     LiveCable,
     LiveClient,
@@ -42,9 +43,9 @@ from netkv.lab.shards import Shards
 from netkv.lab.spec import RackSpec
 from netkv.lab.stale_clients import StaleClientReaper
 from netkv.lab.veth import VethFabric
-from netkv.rack import layout
+from netkv.rack import layout, nodes
 from netkv.rack.base import Rack
-from netkv.rack.nodes import partitions, redis_servers
+from netkv.rack.nodes import NodeError, partitions, redis_servers
 from netkv.rack.report import COMPILER, RackEvent, RackSample
 from netkv.schemes.programs import Programs
 
@@ -106,7 +107,7 @@ class LiveRack(Rack):
         """The programs that use the rack, at the last sample, by the names of their nodes."""
         self.counters: dict[str, dict[str, Any]] = {}
         """The counters of switches, servers, and of the sockets of coordinator and client at the
-        last sample; empty for a node that did not answer."""
+        last sample; empty for a node that did not run, missing for one that did not answer."""
         self._on_processes = on_processes
         self._cabling: Cabling | None = None
         self._fabric: VethFabric | None = None
@@ -225,44 +226,62 @@ class LiveRack(Rack):
         self.processes_changed()
 
     async def sample(self) -> RackSample:
-        client, coordinator, switches, servers, counters = await asyncio.gather(
-            self.client.sample(),
-            self._coordinator_statistics(),
-            asyncio.gather(*(each.statistics() for each in self.switch_nodes)),
-            asyncio.gather(*(each.statistics() for each in self.servers)),
-            asyncio.gather(*(each.counters() for each in self.cards)),
+        samples = await self.samples(COMMAND_TIMEOUT)
+        if not samples:
+            raise NodeError(
+                f"The node '{self.client.name}' has not answered for {COMMAND_TIMEOUT:g} s."
+            )
+        return samples[-1]
+
+    async def samples(self, within: float) -> list[RackSample]:
+        load, coordinator, switches, servers, cards = await asyncio.gather(
+            self.client.samples(within),
+            _polled([] if self.coordinator is None else [self.coordinator], within),
+            _polled(self.switch_nodes, within),
+            _polled(self.servers, within),
+            asyncio.gather(*(each.counters(within) for each in self.cards)),
         )
-        by_name = {it.name: counts for it, counts in zip(self.switch_nodes, switches, strict=True)}
-        self.counters = {
-            **by_name,
-            **{it.name: counts for it, counts in zip(self.servers, servers, strict=True)},
-            **({self.coordinator.name: coordinator.get("socket", {})} if self.coordinator else {}),
-            self.client.name: client.get("socket", {}),
-        }
         places = len(self.cabling.external_clients)
         self.programs = external_clients.of_lab(self.directory, places)
-        return self.sampler.take(
-            now=time.monotonic(),
-            time=time.time(),
-            client=client,
-            switch=_sum(switches),
-            servers=servers,
-            coordinator=coordinator,
-            cards=counters,
-            control_bytes=self.controller.bytes,
-            counts={
-                **by_name,
-                "controller": self.controller.dropped(),
-                self.client.name: {
-                    "send_drops": client.get("socket", {}).get("send_drops", 0),
-                    "receive_drops": client.get("socket", {}).get("dropped", 0),
+        if not load:
+            return []
+        *late, newest = load
+        client = newest.counts
+        coordinated = coordinator.get(nodes.Coordinator.NAME)
+        counts = {name: answer.counts for name, answer in {**switches, **servers}.items()}
+        if coordinated is not None:
+            counts[nodes.Coordinator.NAME] = coordinated.counts.get("socket", {})
+        self.counters = {**counts, self.client.name: client.get("socket", {})}
+        now, cached = time.monotonic(), self.controller.cached_count
+        epoch = time.time() - now
+        return [
+            *(self.sampler.late(epoch + each.at, each.counts, cached) for each in late),
+            self.sampler.take(
+                now=now,
+                time=epoch + newest.at,
+                client=client,
+                switch=_sum(answer.counts for answer in switches.values()),
+                servers=[{"at": answer.at, **answer.counts} for answer in servers.values()],
+                silent=[
+                    server
+                    for node in self.servers
+                    if node.name not in servers
+                    for server in node.indices
+                ],
+                coordinator=None if coordinated is None else coordinated.counts,
+                cards=cards,
+                control_bytes=self.controller.bytes,
+                counts={
+                    **{name: answer.counts for name, answer in switches.items()},
+                    "controller": self.controller.dropped(),
+                    self.client.name: {
+                        "send_drops": client.get("socket", {}).get("send_drops", 0),
+                        "receive_drops": client.get("socket", {}).get("dropped", 0),
+                    },
                 },
-            },
-            cached=self.controller.cached_count,
-        )
-
-    async def _coordinator_statistics(self) -> dict[str, Any]:
-        return {} if self.coordinator is None else await self.coordinator.statistics()
+                cached=cached,
+            ),
+        ]
 
     def cached_keys(self) -> set[bytes]:
         return self.controller.cached_keys()
@@ -333,6 +352,14 @@ class LiveRack(Rack):
             await self.controller.ready(PRELOAD_TIMEOUT)
         finally:
             self._filling = False
+
+
+async def _polled(asked: Sequence[LiveNode], within: float) -> dict[str, Answer]:
+    """The counters of nodes, by name; those of nodes that have not answered are missing."""
+    answers = await asyncio.gather(*(node.poll(within) for node in asked))
+    return {
+        node.name: answer for node, answer in zip(asked, answers, strict=True) if answer is not None
+    }
 
 
 def _sum(switches: Iterable[dict[str, Any]]) -> dict[str, int]:

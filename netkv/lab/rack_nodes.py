@@ -19,6 +19,7 @@ from netkv.lab.cabling import Cable
 from netkv.lab.channel import ControlChannel
 from netkv.lab.controller import Controller
 from netkv.lab.hardware import Pinned
+from netkv.lab.poll import Answer, Poll
 from netkv.lab.process import BusyPortError, Kind, NodeProcess
 from netkv.rack import layout, nodes
 from netkv.rack.nodes import Direction, NodeError, Storage
@@ -41,12 +42,15 @@ class LiveNode(nodes.Node):
 
     KIND: ClassVar[Kind]
     """Kind of the process (`netkv.lab.node`), unless `_kind` is overridden."""
+    COUNTERS: ClassVar[str] = "statistics"
+    """The command for the counters of samples."""
 
     def __init__(self, name: str, rack: LiveRack) -> None:
         self.name = name
         self.process: NodeProcess | None = None
         """The newest process; None before the first."""
         self._rack = rack
+        self._counters = Poll(lambda: self._once_ready(self.COUNTERS))
 
     @property
     def running(self) -> bool:
@@ -97,12 +101,29 @@ class LiveNode(nodes.Node):
         """Its counters; empty if it does not answer."""
         return await self._answer("statistics")
 
+    async def poll(self, within: float) -> Answer | None:
+        """Its counters, empty if it does not run; None if it has not answered `within` seconds."""
+        try:
+            answers = await self._counters.answers(within)
+        except NodeError:
+            return Answer(time.monotonic(), {})
+        return answers[-1] if answers else None
+
     async def _answer(self, do: str) -> dict[str, Any]:
         try:
             answer: dict[str, Any] = await self.request(do)
             return answer
         except NodeError:
             return {}
+
+    async def _once_ready(self, do: str) -> dict[str, Any]:
+        """The answer to a command, however long it takes. A process that starts does not run yet:
+        it would answer when it is ready."""
+        process = self._running_process()
+        if not process.ready:
+            raise NodeError(f"The node '{self.name}' is starting.")
+        answer: dict[str, Any] = await process.command(do, timeout=None)
+        return answer
 
     def _running_process(self) -> NodeProcess:
         if self.process is None or not self.process.running:
@@ -257,7 +278,8 @@ class LiveServers(LiveLinkedNode, nodes.Servers):
     def __init__(self, index: int, servers: Sequence[int], rack: LiveRack) -> None:
         super().__init__(f"{self.NAME}{index}", rack)
         self._index = index
-        self._servers = servers
+        self.indices = tuple(servers)
+        """Of its storage servers."""
         self._slow = 1.0
 
     async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
@@ -276,14 +298,14 @@ class LiveServers(LiveLinkedNode, nodes.Servers):
 
     def _configuration(self) -> dict[str, Any]:
         rack = self._rack
-        rack.sampler.servers.forget(self._servers)
+        rack.sampler.servers.forget(self.indices)
         return cabling.server_config(
             rack.spec,
             rack.cabling,
             self._index,
             rack.scheme.server_role,
             rack.data(self.name),
-            rack.shards.places(self._servers),
+            rack.shards.places(self.indices),
             self._slow,
         )
 
@@ -296,7 +318,7 @@ class LiveServers(LiveLinkedNode, nodes.Servers):
                 f"process ('lab.backend: rocksdb' and 'redis' keep them)."
             )
         if storage == "lost" and backend == "redis":
-            await self._rack.wipe_shards(self._servers)
+            await self._rack.wipe_shards(self.indices)
         elif storage == "lost" and durable:
             shutil.rmtree(self._rack.data(self.name), ignore_errors=True)
         lost = storage == "lost" or not durable
@@ -323,6 +345,10 @@ class LiveClient(LiveLinkedNode, nodes.Client):
 
     KIND = "client"
 
+    def __init__(self, name: str, rack: LiveRack) -> None:
+        super().__init__(name, rack)
+        self._samples = Poll(lambda: self._once_ready("sample"))
+
     async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
         if self._rack.cards and self._rack.scheme.card_before == "clients":
             _refuse_behind(self.name, self._rack.cards[0].name)
@@ -332,9 +358,13 @@ class LiveClient(LiveLinkedNode, nodes.Client):
         result: dict[str, Any] = await self.request("client", {"command": command})
         return result
 
-    async def sample(self) -> dict[str, Any]:
-        """Figures of the load since the last call; empty if it does not answer."""
-        return await self._answer("sample")
+    async def samples(self, within: float) -> list[Answer]:
+        """Figures of the load, each since the one before; none if it has not answered `within`
+        seconds, an empty one if it does not run."""
+        try:
+            return await self._samples.answers(within)
+        except NodeError:
+            return [Answer(time.monotonic(), {})]
 
     @property
     def _cable(self) -> Cable:
@@ -356,6 +386,10 @@ class LiveController(nodes.Controller):
         """One for each switch, or one for all; empty if it was stopped."""
         self._set_up: set[str] = set()
         """The switches whose present process has had a controller."""
+        self._out_of_reach: dict[frozenset[str], int] = {}
+        """Number of cached entries in the switches of each ended controller, when it ended."""
+        self._blank: set[str] = set()
+        """The switches that were started while no controller could reach them."""
         self._bytes_of_ended: Counter[str] = Counter()
         """Bytes between ended controllers and each switch."""
         self._preloaded = 0
@@ -399,6 +433,7 @@ class LiveController(nodes.Controller):
 
     def heal(self) -> None:
         self._channel.heal()
+        self._blank.clear()
 
     @property
     def partitioned(self) -> bool:
@@ -415,6 +450,8 @@ class LiveController(nodes.Controller):
             lambda text: rack.emit("control", self.name, text),
         )
         self._preloaded = 0
+        self._out_of_reach.clear()
+        self._blank.clear()
         for group in self._groups():
             at_switches = [it.topology.is_local for it in group.values()]
             # A switch caches keys of its own servers only.
@@ -475,6 +512,8 @@ class LiveController(nodes.Controller):
         """Ends the controllers, if there are any."""
         ended, self._controllers = self._controllers, []
         for controller in ended:
+            switches = frozenset(it.node for it in controller.connections.values())
+            self._out_of_reach[switches] = self._cached_of(controller)
             for connection in controller.connections.values():
                 self._bytes_of_ended[connection.node] += connection.bytes
             with contextlib.suppress(Exception):
@@ -491,11 +530,28 @@ class LiveController(nodes.Controller):
             self._set_up.add(switch)
         else:
             self._set_up.discard(switch)
+        if self.partitioned or not self.present:
+            self._blank.add(switch)
 
     @property
     def cached_count(self) -> int:
-        """Number of entries that the control planes consider cached."""
-        return sum(each.cached for each in self._controllers)
+        """Number of cached entries, as the control planes know. Of controllers that have ended or
+        cannot reach their switches, it is the last one, unless all switches have lost their state
+        since."""
+        ended = self._out_of_reach.items()
+        return sum(map(self._cached_of, self._controllers)) + sum(
+            count for switches, count in ended if self._keep_state(switches)
+        )
+
+    def _cached_of(self, controller: Controller) -> int:
+        switches = frozenset(it.node for it in controller.connections.values())
+        known = controller.handles or (self.partitioned and self._keep_state(switches))
+        return controller.cached if known else 0
+
+    def _keep_state(self, switches: frozenset[str]) -> bool:
+        """Whether one of them has run on since a controller could reach it."""
+        running = {it.name for it in self._rack.switch_nodes if it.running}
+        return bool(switches & running - self._blank)
 
     @property
     def filled(self) -> float | None:
@@ -514,7 +570,7 @@ class LiveController(nodes.Controller):
                 "switches": [it.node for it in each.connections.values()],
                 "running": each.running,
                 "statistics": each.statistics(),
-                "cached": each.cached,
+                "cached": self._cached_of(each),
             }
             for each in self._controllers
         ]

@@ -2,7 +2,9 @@
 
 The load of servers and the figures of the load generator come from `RackSample`. Those of switches,
 links and external clients are differences of counters that `LiveRack.sample` has read. A counter
-that became smaller is that of a node that was started again, so it has counted since then.
+that became smaller is that of a node that was started again, so it has counted since then. A node
+that runs and has not answered has no rates; those of its next answer are over the time since its
+last one.
 
 A switch counts frames and bytes at each port. The rates of a link are those of its port at the
 switch; while the switch does not answer, they are the frames that the node at the end has counted.
@@ -11,13 +13,14 @@ switch; while the switch does not answer, they are the frames that the node at t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from netkv.lab.picture import PictureLink
 from netkv.rack.report import ClientSample, RackSample
 
 if TYPE_CHECKING:
+    from netkv.lab.external_clients import ExternalClient
     from netkv.lab.rack import LiveRack
 
 SWITCH_DROPS = (
@@ -36,38 +39,50 @@ SWITCH_DROPS = (
 
 
 class Rates:
-    """Counters at the last sample."""
+    """The counters of each node at its last answer."""
 
     def __init__(self, links: Sequence[PictureLink]) -> None:
         """`links`: of the rack (`picture.of_rack`)."""
         self._links = [link for link in links if link.a_port is not None]
         self._before: dict[str, dict[str, Any]] = {}
-        self._at: float | None = None
+        self._at: dict[str, float] = {}
+        """When each node has answered."""
+        self._sampled_at: float | None = None
 
     def begin(self, rack: LiveRack) -> None:
         """Begins an interval with the counters that the rack has just read."""
-        self._before, self._at = rack.counters, time.monotonic()
+        self._sampled_at = time.monotonic()
+        self._before.update(rack.counters)
+        self._at.update(dict.fromkeys(rack.counters, self._sampled_at))
 
     def take(self, rack: LiveRack, sample: RackSample) -> dict[str, Any] | None:
         """What `netkv.api.models.labs.LabSample` describes, without its number; None if there was
         no interval yet."""
-        before, at = self._before, self._at
+        before, at, sampled_at = dict(self._before), dict(self._at), self._sampled_at
         self.begin(rack)
-        if at is None or self._at is None or self._at <= at:
+        now = self._sampled_at
+        if sampled_at is None or now is None or now <= sampled_at:
             return None
-        seconds = self._at - at
+        seconds = now - sampled_at
+
+        def interval(node: str) -> float:
+            return self._at.get(node, now) - at.get(node, sampled_at)
 
         def rises(node: str) -> dict[str, float]:
-            # The load generator measures its interval itself.
+            # The load generator measures its interval itself; that of a late answer is missing.
             own = sample.client.interval if node == rack.client.name else 0.0
-            return _rises(rack.counters.get(node, {}), before.get(node, {}), own or seconds)
+            counts = rack.counters.get(node, {})
+            return _rises(counts, before.get(node, {}), max(own, interval(node)))
 
         return {
             "time": sample.time,
             "interval": seconds,
             "phase": sample.phase,
-            **_load(sample),
-            "server_load": list(sample.server_load),
+            **_load(sample, rack.programs.values()),
+            "server_load": [
+                None if server in sample.silent_servers else load
+                for server, load in enumerate(sample.server_load)
+            ],
             "server_dropped": list(sample.server_dropped),
             "cached": sample.cached,
             "control_plane_bytes_per_s": {
@@ -76,23 +91,28 @@ class Rates:
             },
             "control_dropped": sample.control_dropped,
             "reports_dropped": sample.reports_dropped,
-            "switches": {it.name: _switch(rises(it.name)) for it in rack.switch_nodes},
-            "links": {**_of_hosts(rack, rises), **self._of_ports(rack, before, seconds)},
+            "switches": {
+                it.name: _switch(rises(it.name))
+                for it in rack.switch_nodes
+                if it.name in rack.counters
+            },
+            "links": {**_of_hosts(rack, rises), **self._of_ports(rack, before, interval)},
             "programs": {
-                name: {"to_per_s": each.received_per_s, "from_per_s": each.sent_per_s}
+                name: {
+                    "to_per_s": each.received_per_s,
+                    "from_per_s": each.sent_per_s,
+                    "reads_per_s": each.reads_per_s,
+                    "hits_per_s": each.hits_per_s,
+                }
                 for name, each in rack.programs.items()
             },
             "running": {**rack.running, rack.controller.name: rack.controller.running},
         }
 
     def _of_ports(
-        self, rack: LiveRack, before: Mapping[str, Any], seconds: float
+        self, rack: LiveRack, before: Mapping[str, Any], interval: Callable[[str], float]
     ) -> dict[str, dict[str, float | None]]:
         """Rates of links as the switches at their ends have counted them."""
-
-        def counts(all_counts: Mapping[str, Any], link: PictureLink) -> dict[str, int]:
-            ports: Mapping[str, Any] = all_counts.get(link.a, {}).get("ports", {})
-            return dict(ports.get(str(link.a_port), {}))
 
         return {
             link.name: {
@@ -102,8 +122,18 @@ class Rates:
                 "from_bytes_per_s": rise["received_bytes"],
             }
             for link in self._links
-            if (rise := _rises(counts(rack.counters, link), counts(before, link), seconds))
+            if (rise := self._of_port(rack, link, before, interval(link.a)))
         }
+
+    @staticmethod
+    def _of_port(
+        rack: LiveRack, link: PictureLink, before: Mapping[str, Any], seconds: float
+    ) -> dict[str, float]:
+        def counts(of_nodes: Mapping[str, Any]) -> dict[str, int]:
+            ports: Mapping[str, Any] = of_nodes.get(link.a, {}).get("ports", {})
+            return dict(ports.get(str(link.a_port), {}))
+
+        return _rises(counts(rack.counters), counts(before), seconds)
 
 
 def _of_hosts(
@@ -124,19 +154,22 @@ def _of_hosts(
     }
 
 
-def _load(sample: RackSample) -> dict[str, Any]:
-    """The figures of the load generator."""
+def _load(sample: RackSample, programs: Iterable[ExternalClient]) -> dict[str, Any]:
+    """The figures of the load generator; the hit ratio is that of programs, too."""
     client = sample.client
 
     def rate(count: int) -> float:
         return count / client.interval if client.interval > 0 else 0.0
 
+    others = list(programs)
+    reads = rate(client.reads) + sum(each.reads_per_s for each in others)
+    hits = rate(client.hits) + sum(each.hits_per_s for each in others)
     return {
         "throughput": client.throughput,
         "reads_per_s": rate(client.reads),
         "writes_per_s": rate(client.writes),
         "hits_per_s": rate(client.hits),
-        "hit_ratio": client.hit_ratio,
+        "hit_ratio": hits / reads if reads else None,
         "retries": client.retries,
         "lost": client.lost,
         "stale_reads": client.stale_reads,

@@ -139,7 +139,7 @@ class RedisServer(NodeProcess):
         self,
         do: str,
         arguments: dict[str, Any] | None = None,  # noqa: ARG002
-        timeout: float = 0,  # noqa: ARG002, ASYNC109
+        timeout: float | None = 0,  # noqa: ARG002, ASYNC109
     ) -> Any:
         """Raises `NodeError`: a redis-server has no commands of netkv."""
         raise NodeError(f"The node '{self.name}' is a redis-server; it does not know '{do}'.")

@@ -16,15 +16,19 @@ import re
 import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from netkv.errors import NetkvError, UsageError
 
+UP = ("ready", "degraded", "failed")
+"""The states of a lab that came up."""
 DEFAULT_LAB = "lab"
 """The default lab of commands."""
+CHANGES = ("killed", "stopped", "started")
+"""The kinds of events after which other nodes run than before."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _GONE_TIMEOUT = 3.0
 _REMOVE_TRIES = 5
@@ -67,6 +71,16 @@ def boot() -> str:
         return ""
 
 
+class NodeState(Protocol):
+    """What a lab knows of a node (`netkv.rack.nodes.Node`)."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def running(self) -> bool: ...
+
+
 @dataclass
 class Lab:
     """The content of lab.json."""
@@ -75,9 +89,10 @@ class Lab:
     supervisor: Identity | None = None
     nodes: dict[str, Identity] = field(default_factory=dict)
     state: str = "starting"
-    """`starting`, `ready`, `failed` (a node failed) or `broken` (never came up)."""
+    """`starting`, `ready`, `degraded` (a node was stopped), `failed` (a node failed) or `broken`
+    (never came up)."""
     text: str = ""
-    """Why it failed."""
+    """Why it failed, or what is down."""
     filled: float | None = None
     """While it starts and fills caches: how far that is, 0 to 1."""
     kind: str = "lab"
@@ -105,13 +120,43 @@ class Lab:
         """Whether its supervisor may answer requests (`netkv.lab.requests`)."""
         return self.alive and self.state != "broken"
 
-    def save(self) -> None:
-        """Replaces lab.json atomically."""
+    def settle(self, nodes: Iterable[NodeState]) -> bool:
+        """Whether the lab is ready depends on whether all nodes run; returns whether it changed."""
+        if self.state not in ("ready", "degraded"):
+            return False
+        before = self.state, self.text
+        down = [f"'{node.name}'" for node in nodes if not node.running]
+        self.state, self.text = "degraded" if down else "ready", ""
+        if len(down) == 1:
+            self.text = f"The node {down[0]} does not run."
+        elif down:
+            self.text = f"The nodes {', '.join(down[:-1])} and {down[-1]} do not run."
+        return before != (self.state, self.text)
+
+    def create(self) -> None:
+        """Writes lab.json; raises `OSError`."""
         self.directory.mkdir(parents=True, exist_ok=True)
         target = self.directory / "lab.json"
         draft = target.with_suffix(".json.new")
-        draft.write_text(json.dumps(asdict(self), indent=2) + "\n")
-        draft.replace(target)
+        try:
+            draft.write_text(json.dumps(asdict(self), indent=2) + "\n")
+            draft.replace(target)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                draft.unlink()
+            # The error of a write names no file.
+            raise OSError(error.errno, error.strerror, str(target)) from error
+
+    def save(self) -> bool:
+        """Replaces lab.json atomically; returns whether it could.
+
+        The rack works without: if the disk is full, the file stays as it is until a later change.
+        """
+        try:
+            self.create()
+        except OSError:
+            return False
+        return True
 
 
 def home() -> Path:
@@ -178,9 +223,12 @@ def names() -> list[str]:
 
 
 def create(name: str, spec: dict[str, Any], supervisor: Identity | None, kind: str = "lab") -> Lab:
-    """Creates the directory of a new lab. The caller holds the lock and has called `sweep`."""
+    """Creates the directory of a new lab; raises `OSError`.
+
+    The caller holds the lock and has called `sweep`.
+    """
     lab = Lab(check_name(name), supervisor=supervisor, kind=kind, created=time.time(), spec=spec)
-    lab.save()
+    lab.create()
     return lab
 
 

@@ -10,6 +10,7 @@ they end, too.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import sys
 import traceback
@@ -28,6 +29,7 @@ from netkv.scenarios.injection import Injector, event_now
 
 _EVENTS_KEPT = 1000
 _FILLING_INTERVAL_S = 0.5
+_SAVE_AGAIN_INTERVAL_S = 1.0
 
 
 class Supervisor:
@@ -35,6 +37,7 @@ class Supervisor:
 
     def __init__(self, lab: state.Lab) -> None:
         self._lab = lab
+        self._unsaved = False
         self._stop = asyncio.Event()
         self._rack = LiveRack(
             RackSpec.model_validate(lab.spec),
@@ -53,6 +56,16 @@ class Supervisor:
             further=self._answer,
         )
 
+    def _save(self) -> None:
+        self._unsaved = not self._lab.save()
+
+    async def _save_again(self) -> None:
+        """Stores what could not be stored, once the disk has room again."""
+        while True:
+            await asyncio.sleep(_SAVE_AGAIN_INTERVAL_S)
+            if self._unsaved:
+                self._save()
+
     async def run(self) -> None:
         """Starts the rack, serves requests until `stop`, stops the rack."""
         loop = asyncio.get_running_loop()
@@ -60,6 +73,7 @@ class Supervisor:
             loop.add_signal_handler(number, self._stop.set)
         up = asyncio.create_task(self._up())
         stop = asyncio.create_task(self._stop.wait())
+        saving = asyncio.create_task(self._save_again())
         try:
             async with self._requests.served(self._lab.directory):
                 await asyncio.wait({up, stop}, return_when=asyncio.FIRST_COMPLETED)
@@ -70,6 +84,7 @@ class Supervisor:
         finally:
             stop.cancel()
             up.cancel()
+            saving.cancel()
             self._injector.close()
             # The cancelled task `up` stops the rack before it ends.
             await asyncio.wait({up, stop})
@@ -87,7 +102,8 @@ class Supervisor:
         self._lab.external_clients = self._rack.external_clients()
         if self._lab.state == "starting":
             self._lab.state = "ready"
-        self._lab.save()
+        self._lab.settle(self._rack.nodes)
+        self._save()
 
     async def _note_filling(self) -> None:
         """Stores how full the caches are, for whoever waits for the lab."""
@@ -95,21 +111,23 @@ class Supervisor:
             await asyncio.sleep(_FILLING_INTERVAL_S)
             if self._rack.filled != self._lab.filled:
                 self._lab.filled = self._rack.filled
-                self._lab.save()
+                self._save()
 
     def _handle_event(self, event: RackEvent) -> None:
-        print(f"{event.time:.3f} {event.kind} {event.node}: {event.text}", file=sys.stderr)
+        _log(f"{event.time:.3f} {event.kind} {event.node}: {event.text}")
         del self._rack.events[:-_EVENTS_KEPT]
-        if event.kind == "failed" and self._lab.state == "ready":
+        if event.kind == "failed" and self._lab.state in ("ready", "degraded"):
             self._lab.state, self._lab.text = "failed", event.text
-            self._lab.save()
+            self._save()
+        elif event.kind in state.CHANGES and self._lab.settle(self._rack.nodes):
+            self._save()
 
     def _processes(self, nodes: dict[str, NodeProcess]) -> None:
         self._lab.nodes = {
             name: node.identity for name, node in nodes.items() if node.identity is not None
         }
         if self._lab.directory.exists():
-            self._lab.save()
+            self._save()
 
     async def _answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
         if message == {"do": "stop"}:
@@ -118,10 +136,10 @@ class Supervisor:
         return None
 
     def _recovered(self) -> None:
-        if all(self._rack.running.values()) and self._lab.state == "failed":
+        if self._lab.state == "failed" and all(node.running for node in self._rack.nodes):
             self._rack.failed = None
             self._lab.state, self._lab.text = "ready", ""
-            self._lab.save()
+            self._save()
 
 
 def main() -> None:
@@ -142,8 +160,14 @@ def main() -> None:
         _broken(lab, f"internal error of netkv: {error!r}")
 
 
+def _log(text: str) -> None:
+    # A log on a full disk lacks lines, and the lab stays up.
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr)
+
+
 def _broken(lab: state.Lab, text: str) -> None:
-    print(text, file=sys.stderr)
+    _log(text)
     if lab.directory.exists():
         lab.state, lab.text = "broken", text
         lab.save()

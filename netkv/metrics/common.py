@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from netkv.metrics.metric import AT_LEAST_ONE, SHARE, TRUTH, Metric, OverTime
 from netkv.metrics.sources import (
+    AtEnd,
     Derived,
     Gauge,
     Latest,
@@ -15,6 +16,7 @@ from netkv.metrics.sources import (
     Stated,
     Sum,
     client,
+    rack_seconds,
 )
 
 if TYPE_CHECKING:
@@ -24,11 +26,13 @@ if TYPE_CHECKING:
 MIB = 2**20
 
 
-def imbalance(load: Iterable[float]) -> float | None:
-    """Load of the busiest server over the mean load: 1 is perfectly even; None without load."""
+def imbalance(load: Iterable[float | None]) -> float | None:
+    """Load of the busiest server over the mean load: 1 is perfectly even; None without load, or if
+    that of a server is unknown."""
     values = list(load)
-    total = sum(values)
-    return max(values) * len(values) / total if values and total > 0 else None
+    known = [value for value in values if value is not None]
+    total = sum(known)
+    return max(known) * len(known) / total if total > 0 and len(known) == len(values) else None
 
 
 def _control_bytes(sample: RackSample) -> int:
@@ -63,7 +67,7 @@ def _known_operations(sample: RackSample) -> int:
 
 def _known_passes(sample: RackSample) -> float:
     """Length of the interval, if the switches count the passes of packets."""
-    return 0.0 if sample.recirculated is None else sample.client.interval
+    return 0.0 if sample.recirculated is None else sample.interval
 
 
 def _link_bytes(kind: str, where: str) -> Metric:
@@ -185,7 +189,7 @@ COMMON: tuple[Metric, ...] = (
         "control_plane_bytes_per_s",
         "Control plane",
         "P4Runtime messages between all switches and their controllers, both directions.",
-        Quotient(_control_bytes, empty=0.0),
+        Quotient(_control_bytes, rack_seconds, empty=0.0),
         unit="bytes/s",
         sense="lower",
         time="rate",
@@ -195,7 +199,7 @@ COMMON: tuple[Metric, ...] = (
         "control_plane_mib_per_s",
         "Control plane",
         "The same in MiB.",
-        Quotient(_control_mib, empty=0.0),
+        Quotient(_control_mib, rack_seconds, empty=0.0),
         unit="MiB/s",
         sense="lower",
         time="rate",
@@ -246,8 +250,8 @@ COMMON: tuple[Metric, ...] = (
     Metric(
         "cached",
         "Cached records",
-        "Records in the cache at the end of the interval; of a whole run at the end of the "
-        "measured part.",
+        "Records in the cache at the end of the interval, as the controller knows; while it is "
+        "down, as it knew last. Of a whole run at the end of the measured part.",
         Gauge(lambda sample: sample.cached),
         unit="records",
         time="last",
@@ -275,6 +279,39 @@ COMMON: tuple[Metric, ...] = (
         absent=0,
         column="lost ops",
         summary=True,
+    ),
+    Metric(
+        "queued_ops",
+        "Operations still queued",
+        "Operations of an open loop that had arrived and waited to be sent when the measured part "
+        "ended. They are discarded: they are neither lost nor in the latency. None in runs of "
+        "versions that did not count them.",
+        Sum(client("discarded"), "after warm-up"),
+        sense="lower",
+        repeats="sum",
+        column="queued ops",
+        rare=True,
+        summary=True,
+    ),
+    Metric(
+        "unsent_ops",
+        "Operations never queued",
+        "Operations of an open loop that arrived when the queue was full. They are neither lost "
+        "nor in the latency.",
+        Sum(client("unsent"), "after warm-up"),
+        sense="lower",
+        repeats="sum",
+        time="sum",
+        column="queued ops",
+        rare=True,
+    ),
+    Metric(
+        "pending_ops",
+        "Operations under way at the end",
+        "Operations that were under way when the measured part ended. They are in none of its "
+        "figures but `lost_ops`, which has those that were not answered afterwards.",
+        AtEnd(client("outstanding")),
+        repeats="sum",
     ),
     Metric(
         "retries",
@@ -359,8 +396,8 @@ COMMON: tuple[Metric, ...] = (
     Metric(
         "linearizable",
         "Linearizable",
-        "1 if the history of every key can be explained, 0 if one cannot; none if not every read "
-        "could be judged.",
+        "1 if the history of every key can be explained, 0 if one cannot; none if nothing was "
+        "checked, or not every read could be judged.",
         Latest("linearizable"),
         unit=TRUTH,
         sense="higher",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from netkv.metrics.sources import Derived, Gauge, Latest, Peak, Source, Sum, Value
+from netkv.metrics.sources import AtEnd, Derived, Gauge, Latest, Peak, Source, Sum, Value
 
 if TYPE_CHECKING:
     from netkv.schemes import Scheme
@@ -57,6 +57,8 @@ class Metric:
     column: str = ""
     """Heading of its column in comparisons; empty: it has none. Metrics with the same heading are
     added up."""
+    rare: bool = False
+    """Whether its column is shown only if a value differs from 0."""
     compared: bool = False
     """Whether the data of comparisons contain it although it has no column."""
     summary: bool = False
@@ -74,7 +76,7 @@ class Metric:
     @property
     def is_count(self) -> bool:
         """Whether its values are whole numbers."""
-        return isinstance(self.source, Sum | Peak | Latest | Gauge)
+        return isinstance(self.source, Sum | Peak | Latest | AtEnd | Gauge)
 
     @property
     def sampled(self) -> bool:

@@ -25,6 +25,11 @@ def client(name: str) -> Reading:
     return lambda sample: sample.client.counts.get(name, 0)
 
 
+def rack_seconds(sample: RackSample) -> float:
+    """Length of the interval of everything that the load generator does not count, in seconds."""
+    return sample.interval
+
+
 def seconds(sample: RackSample) -> float:
     """Length of the interval."""
     return sample.client.interval
@@ -82,6 +87,16 @@ class Latest(Source):
 
     def fold(self, total: Any, phase: str, sample: RackSample) -> Any:  # noqa: ARG002
         return sample.client_statistics.get(self.name, total)
+
+
+@dataclass(frozen=True)
+class AtEnd(Source):
+    """A level at the end of the measured part."""
+
+    reading: Reading
+
+    def fold(self, total: Any, phase: str, sample: RackSample) -> Any:
+        return self.reading(sample) if phase == "measure" else total
 
 
 @dataclass(frozen=True)

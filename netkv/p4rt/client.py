@@ -534,11 +534,6 @@ class P4RuntimeClient:
         self._digests.close(failure)
 
 
-def _serialized(update: p4r.Update) -> bytes:
-    """A WriteRequest that has only this update."""
-    return p4r.WriteRequest(updates=[update]).SerializeToString()
-
-
 def _controller_error(error: aio.AioRpcError) -> ControllerError:
     failed: dict[int, RpcError] = {}
     for key, value in error.trailing_metadata() or ():

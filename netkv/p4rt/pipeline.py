@@ -15,6 +15,7 @@ from finsy.proto import p4i, p4r
 
 from netkv import _engine
 from netkv.p4rt import p4info
+from netkv.p4rt.device_config import device_data, source_text
 from netkv.p4rt.errors import Code, RpcError, invalid, not_found
 from netkv.p4rt.indirect import IndirectEntries
 from netkv.p4rt.program_form import ProgramForm
@@ -135,19 +136,10 @@ class Pipelines:
 
     async def _bundle(self, device_config: bytes) -> bytes:
         """The bundle: as it is, or compiled from P4 source."""
-        if not device_config:
-            raise invalid(
-                "p4_device_config is empty; expected P4 source or a bundle of `netkv p4 check`"
-            )
+        device_config = device_data(device_config)
         if p4info.is_bundle(device_config):
             return device_config
-        try:
-            source = device_config.decode()
-        except UnicodeDecodeError:
-            raise invalid(
-                "p4_device_config is neither P4 source in UTF-8 nor a bundle (which begins with "
-                "'netkv-bundle 1'); a bmv2 JSON or a Tofino binary cannot run here"
-            ) from None
+        source = source_text(device_config)
         try:
             # In a thread, so that packets are not delayed; the compiler releases the GIL.
             return await asyncio.to_thread(

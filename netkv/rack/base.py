@@ -85,6 +85,15 @@ class Rack(ABC):
     async def sample(self) -> RackSample:
         """A sample of the time since the last call. A node that is down counts as zero."""
 
+    async def samples(self, within: float) -> list[RackSample]:  # noqa: ARG002 (live)
+        """As `sample`, in at most `within` seconds, whatever nodes do.
+
+        None if the load generator has not answered; its figures are in the next samples. A late
+        answer of it is a sample of its own, before that of now. What other nodes have not told
+        counts in the sample after their answer.
+        """
+        return [await self.sample()]
+
     @abstractmethod
     def cached_keys(self) -> set[bytes]:
         """The keys that are cached according to the control plane."""

@@ -138,16 +138,26 @@ class RackSample:
     phase: str
     """Phase of the load generator: `idle`, `warmup`, `measure`, `drain`, `verify` or `down`."""
     server_load: tuple[float, ...]
-    """Operations per second that each server served in the interval."""
+    """Operations per second that each server served in the interval, or since its last answer."""
     server_dropped: tuple[int, ...]
     """Requests that each server's queue refused in the interval."""
+    server_served: tuple[int, ...] = ()
+    """Operations that each server has served since its last answer."""
+    silent_servers: frozenset[int] = frozenset()
+    """The servers that run and have not answered: their load is unknown."""
+    interval: float = 0.0
+    """Seconds since the last sample, of everything that the load generator does not count."""
+    late: bool = False
+    """Whether it has only figures of the load generator, which came after the sample that they were
+    for."""
     switch: dict[str, int] = field(default_factory=dict)
     """Packet statistics of the switch since it started."""
     control_plane_bytes: int = 0
     """Bytes between controllers and switches in the interval, both directions."""
     control_plane_bytes_by_switch: dict[str, int] = field(default_factory=dict)
     cached: int = 0
-    """Number of cached records according to the controllers."""
+    """Number of cached records, as the controllers know. While no controller reaches a switch that
+    runs on, it is the last number."""
     server_statistics: tuple[dict[str, Any], ...] = ()
     """All counters of each server since it started."""
     client_statistics: dict[str, Any] = field(default_factory=dict)

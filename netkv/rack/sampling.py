@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from netkv.lab.spec import LabSpec
@@ -39,6 +39,7 @@ class Sampler:
         client: dict[str, Any],
         switch: Mapping[str, Any],
         servers: Iterable[dict[str, Any]],
+        silent: Iterable[int] = (),
         coordinator: dict[str, Any] | None,
         cards: Iterable[Mapping[str, Any]],
         links: Mapping[str, int] | None = None,
@@ -48,13 +49,15 @@ class Sampler:
     ) -> RackSample:
         """A sample from the replies of the nodes; that of a node that is down is `{}`.
 
-        `now` is on the clock of `begin`, `time` is the time of the sample. `control_bytes`: bytes
-        between controllers and each switch so far. `cards`: counters for `CardCounts`. `links`:
-        bytes on links so far, by kind; None: unknown. `counts`:
-        counters for `Rises`, by source.
+        `now` is on the clock of `begin`, `time` is the time of the sample. `servers`: each reply
+        with the time `at` which it came, if that is not `now`. `silent`: the servers that run and
+        have not answered. `control_bytes`: bytes between controllers and each switch so far.
+        `cards`: counters for `CardCounts`. `links`: bytes on links so far, by kind; None: unknown.
+        `counts`: counters for `Rises`, by source.
         """
-        interval, self._sampled_at = now - self._sampled_at, now
-        load, dropped, statistics = self.servers.take(servers, interval)
+        interval = now - self._sampled_at
+        served = self.servers.take(servers, silent, self._sampled_at, now)
+        self._sampled_at = now
         new_bytes = {
             name: count - self._control_bytes.get(name, 0) for name, count in control_bytes.items()
         }
@@ -69,54 +72,99 @@ class Sampler:
             time=time,
             client=client_sample(client),
             phase=str(client.get("phase", "down")),
-            server_load=load,
-            server_dropped=dropped,
+            server_load=served.load,
+            server_dropped=served.dropped,
+            server_served=served.served,
+            silent_servers=served.silent,
+            interval=interval,
             switch={key: value for key, value in switch.items() if isinstance(value, int)},
             control_plane_bytes=sum(new_bytes.values()),
             control_plane_bytes_by_switch=new_bytes,
             cached=cached,
-            server_statistics=statistics,
+            server_statistics=served.statistics,
             client_statistics=client,
             control_dropped=rises["control"] or 0,
             reports_dropped=rises["reports"] or 0,
-            dropped_frames=(rises["frames"] or 0) + sum(dropped),
+            dropped_frames=(rises["frames"] or 0) + sum(served.dropped),
             recirculated=rises["recirculated"],
             coordinator=self.coordinator.take(coordinator, interval),
             cards=counted,
             links=on_links,
         )
 
+    def late(self, time: float, client: dict[str, Any], cached: int) -> RackSample:
+        """A sample of the load generator alone, whose answer came after the sample it was for."""
+        none = (0.0,) * self.servers.count
+        return RackSample(
+            time=time,
+            client=client_sample(client),
+            phase=str(client.get("phase", "down")),
+            server_load=none,
+            server_dropped=(0,) * self.servers.count,
+            silent_servers=frozenset(range(self.servers.count)),
+            client_statistics=client,
+            cached=cached,
+            late=True,
+            recirculated=None,
+        )
+
+
+@dataclass(frozen=True)
+class Served:
+    """What each server has done since its last answer."""
+
+    load: tuple[float, ...]
+    """Operations per second."""
+    served: tuple[int, ...]
+    dropped: tuple[int, ...]
+    statistics: tuple[dict[str, Any], ...]
+    """All counters since its start."""
+    silent: frozenset[int]
+    """Those that run and have not answered; they count as zero."""
+
 
 class ServerCounts:
-    """The counters of every server at the last sample."""
+    """The counters of every server at its last answer."""
 
     def __init__(self, servers: int) -> None:
-        self._servers = servers
+        self.count = servers
         self._before: dict[int, dict[str, float]] = {}
+        self._answered_at: dict[int, float] = {}
 
     def forget(self, servers: Iterable[int]) -> None:
         """The counters of these servers begin at 0 again."""
         for server in servers:
             self._before.pop(server, None)
+            self._answered_at.pop(server, None)
 
     def take(
-        self, replies: Iterable[dict[str, Any]], interval: float
-    ) -> tuple[tuple[float, ...], tuple[int, ...], tuple[dict[str, Any], ...]]:
-        """Operations per second, dropped requests and all counters of each server, from the replies
-        of the server processes. A server of a process without a reply counts as zero.
+        self,
+        replies: Iterable[dict[str, Any]],
+        silent: Iterable[int],
+        since: float,
+        now: float,
+    ) -> Served:
+        """From the replies of the server processes. A server of a process that is down counts as
+        zero. `since`: the time of the last sample.
         """
-        load = [0.0] * self._servers
-        dropped = [0] * self._servers
-        statistics: list[dict[str, Any]] = [{} for _ in range(self._servers)]
+        load = [0.0] * self.count
+        served, dropped = [0] * self.count, [0] * self.count
+        statistics: list[dict[str, Any]] = [{} for _ in range(self.count)]
         for reply in replies:
+            at = float(reply.get("at", now))
             for key, counts in reply.get("servers", {}).items():
                 server = int(key)
                 before = self._before.get(server, {})
                 self._before[server] = counts
                 statistics[server] = counts
-                load[server] = (counts["served"] - before.get("served", 0)) / max(interval, 1e-9)
+                seconds = at - self._answered_at.get(server, since)
+                self._answered_at[server] = at
+                served[server] = int(counts["served"] - before.get("served", 0))
                 dropped[server] = int(counts["dropped"] - before.get("dropped", 0))
-        return tuple(load), tuple(dropped), tuple(statistics)
+                load[server] = served[server] / max(seconds, 1e-9)
+        return Served(
+            tuple(load), tuple(served), tuple(dropped), tuple(statistics), frozenset(silent)
+        )
 
 
 class CoordinatorCounts:

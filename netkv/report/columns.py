@@ -47,10 +47,12 @@ class Column:
 
 
 def of(rows: Sequence[ComparedRow]) -> list[Column]:
-    """The columns of a comparison; columns of single schemes only if a row has a value."""
+    """The columns of a comparison; columns of single schemes, and rare ones, only if a row
+    has a value."""
     found: dict[str, list[Metric]] = {}
     for metric in metrics.all_metrics():
         common = metric in COMMON
-        if metric.column and (common or any(getattr(row, metric.name) for row in rows)):
+        always = common and not metric.rare
+        if metric.column and (always or any(getattr(row, metric.name) for row in rows)):
             found.setdefault(metric.column, []).append(metric)
     return [Column(heading, own) for heading, own in found.items()]

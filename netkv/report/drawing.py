@@ -267,7 +267,10 @@ def _bars(axes: Axes, figure: Figure, series: Series) -> None:
 
 
 def _line(axes: Axes, series: Series) -> None:
-    y = [math.nan if value is None else value for value in series.y]
+    corners = series.corners()
+    x = [place for place, _ in corners]
+    values = [math.nan if value is None else value for value in series.y]
+    y = [values[at] for _, at in corners]
     look: dict[str, Any] = {
         **series.style.matplotlib_line(marked=series.marked),
         "label": series.name or "_",
@@ -276,17 +279,17 @@ def _line(axes: Axes, series: Series) -> None:
     if series.draw == "points":
         # Hollow, and in front of the bars and lines of netkv's own runs.
         look |= {"linestyle": "none", "markerfacecolor": _WHITE, "markersize": 4.5, "zorder": 5}
-    axes.plot(series.x, y, **look)
+    axes.plot(x, y, **look)
     if not any(series.spread):
         return
-    half = [value or 0.0 for value in series.spread]
+    half = [series.spread[at] or 0.0 for _, at in corners]
     colour = series.style.colour
     if not series.marked:
         low = [value - h for value, h in zip(y, half, strict=True)]
         high = [value + h for value, h in zip(y, half, strict=True)]
-        axes.fill_between(series.x, low, high, color=colour, alpha=0.2, linewidth=0)
+        axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
     else:
-        axes.errorbar(series.x, y, yerr=half, fmt="none", ecolor=colour, elinewidth=0.9, capsize=2)
+        axes.errorbar(x, y, yerr=half, fmt="none", ecolor=colour, elinewidth=0.9, capsize=2)
 
 
 def _bands(axes: Axes, figure: Figure) -> None:

@@ -14,8 +14,10 @@ from typing import Literal
 
 from netkv.report.style import FIRST, GREY, Style
 
-Draw = Literal["lines", "steps", "bars", "points"]
-"""`points` are single markers without a line: what others have measured."""
+Draw = Literal["lines", "steps", "intervals", "bars", "points"]
+"""`steps`: a value holds up to the next place. `intervals`: it is about the interval from
+its `Series.begins` to its place. `points` are single markers without a line: what others have
+measured."""
 _MAX_TICKS = 12
 """Values of a sweep, at most, that are the ticks of its axis."""
 
@@ -66,11 +68,24 @@ class Series:
     band around the line."""
     labels: tuple[str, ...] = ()
     """Text at the ends of bars; empty: none."""
+    begins: tuple[float, ...] = ()
+    """Where the intervals of `intervals` begin."""
 
     def __post_init__(self) -> None:
-        for column in (self.y, self.spread, self.base, self.labels):
+        for column in (self.y, self.spread, self.base, self.labels, self.begins):
             if column and len(column) != len(self.x):
                 raise ValueError(f"'{self.name}' has {len(self.x)} points and {len(column)} values")
+
+    def corners(self) -> list[tuple[float, int]]:
+        """The places of a line with the index of the value at each. A value of an interval is at
+        both ends of it, so lines between corners are steps, with gaps where a value is unknown."""
+        if self.draw != "intervals":
+            return [(x, at) for at, x in enumerate(self.x)]
+        return [
+            corner
+            for at, ends in enumerate(zip(self.begins, self.x, strict=True))
+            for corner in ((ends[0], at), (ends[1], at))
+        ]
 
     def top(self, at: int) -> float | None:
         """Upper end of the bar, or value of the point, at this index."""

@@ -116,8 +116,8 @@ def _line(figure: Figure, series: Series) -> dict[str, Any]:
         marker |= {"symbol": f"{marker['symbol']}-open", "size": 10, "line": {"width": 2}}
     return {
         "type": "scatter",
-        "x": list(series.x),
-        "y": list(series.y),
+        "x": [x for x, _ in series.corners()],
+        "y": [series.y[at] for _, at in series.corners()],
         "mode": "markers" if series.draw == "points" else _MODES[series.marked],
         "line": line,
         "marker": marker,
@@ -131,7 +131,7 @@ def _described(figure: Figure, series: Series) -> dict[str, Any]:
     return {
         "name": _text(series.name),
         "showlegend": bool(series.name),
-        "customdata": [_point(figure, series, at) for at in range(len(series.x))],
+        "customdata": [_point(figure, series, at) for _, at in series.corners()],
         "hovertemplate": "%{customdata}<extra>%{fullData.name}</extra>",
     }
 
@@ -160,18 +160,24 @@ def _error(series: Series, colour: str) -> dict[str, Any] | None:
 
 
 def _band(series: Series) -> dict[str, Any]:
-    """The confidence band of a line: a polygon along the upper edge and back along the lower."""
-    known = [
-        (x, y, half or 0.0)
-        for x, y, half in zip(series.x, series.y, series.spread, strict=True)
-        if y is not None
-    ]
-    upper = [(x, y + half) for x, y, half in known]
-    lower = [(x, y - half) for x, y, half in reversed(known)]
+    """The confidence band of a line: for each part without a gap a polygon along the upper edge and
+    back along the lower."""
+    parts: list[list[tuple[float, float, float]]] = [[]]
+    for x, at in series.corners():
+        y, half = series.y[at], series.spread[at]
+        if y is not None:
+            parts[-1].append((x, y, half or 0.0))
+        elif parts[-1]:
+            parts.append([])
+    edge: list[tuple[float | None, float | None]] = []
+    for part in filter(None, parts):
+        upper = [(x, y + half) for x, y, half in part]
+        lower = [(x, y - half) for x, y, half in reversed(part)]
+        edge += [*([(None, None)] if edge else []), *upper, *lower]
     return {
         "type": "scatter",
-        "x": [x for x, _ in (*upper, *lower)],
-        "y": [y for _, y in (*upper, *lower)],
+        "x": [x for x, _ in edge],
+        "y": [y for _, y in edge],
         "mode": "lines",
         "line": {"width": 0, "color": series.style.colour},
         "fill": "toself",

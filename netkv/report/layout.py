@@ -87,7 +87,7 @@ def x_limits(figure: Figure) -> tuple[float, float]:
     """Limits of the x axis."""
     if figure.x.categories:
         return -0.5 - 0.1, len(figure.x.categories) - 0.5 + 0.1
-    found = [value for series in figure.series for value in series.x]
+    found = [place for series in figure.series for place, _ in series.corners()]
     found += [edge for band in figure.bands for edge in (band.start, band.end)]
     low, high = min(found), max(found)
     low = low if figure.x.low is None else figure.x.low

@@ -4,43 +4,42 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
-from statistics import median
 from typing import Literal, TypeAlias
 
 from netkv import metrics
 from netkv.report.figure import Axis, Band, Figure, Mark, Reference, Series, plain
-from netkv.report.metrics import of_run, over_time
+from netkv.report.grid import Grid
+from netkv.report.metrics import of_run
 from netkv.report.rows import Relation, Row, label
 from netkv.report.style import Style, numbered
 from netkv.runs.records import RunRecord
 from netkv.scenarios.plot import Plot
-from netkv.scenarios.results import Interval
 from netkv.scenarios.statistics import interval
 
 Stretch: TypeAlias = tuple[str, float, float]
 """A node or fault, and start and end of a period."""
 
-MAX_POINTS = 1200
 _DOWN = frozenset({"killed", "failed", "stopped"})
 _UP = frozenset({"started", "ready"})
 _OF_NODES = frozenset({"kill", "stop", "start"})
 """Changes of nodes. Outages have events of their own, also those that nobody has caused."""
-_FEW = 3
-"""Lines with fewer points have markers."""
 _SAME = 0.03
 """Events of several runs with the same text are drawn once if they are at most this share of the
 measured part apart."""
 
 
 def figure(plot: Plot, rows: Sequence[Row], relation: Relation, y: Axis) -> Figure:
-    """A line per row: the mean over its repeats. Rows without values have no line."""
+    """A line per row: the mean over its repeats. Rows without values have no line.
+
+    All lines have the same intervals.
+    """
     runs = [run for row in rows for run in row.runs]
+    grid = Grid.of(runs)
     style = numbered(row.key() for row in rows)
     series = []
     references = []
     for row in rows:
-        drawn = _line(row, plot.y, relation, style[row.key()])
+        drawn = _line(row, plot.y, relation, style[row.key()], grid)
         if drawn is None:
             continue
         series.append(drawn)
@@ -68,7 +67,7 @@ def figure(plot: Plot, rows: Sequence[Row], relation: Relation, y: Axis) -> Figu
     )
 
 
-def _line(row: Row, metric: str, relation: Relation, style: Style) -> Series | None:
+def _line(row: Row, metric: str, relation: Relation, style: Style, grid: Grid) -> Series | None:
     by = 1.0
     if relation:
         base = relation.base(row)
@@ -76,60 +75,32 @@ def _line(row: Row, metric: str, relation: Relation, style: Style) -> Series | N
         if whole is None or not whole.mean:
             return None
         by = whole.mean
-    points = list(_points(row.runs, metric))
-    if all(value is None for _, value in points):
+    over = metrics.get(metric).time
+    of_runs = [grid.values(run, metric, over) for run in row.runs]
+    numbers = sorted({number for values in of_runs for number in values})
+    if not numbers:
         return None
+    means = {
+        number: interval([values[number] for values in of_runs if number in values])
+        for number in numbers
+    }
+    points = [(number, means.get(number)) for number in range(numbers[0], numbers[-1] + 1)]
     return Series(
         label(row.key()),
-        tuple(time for time, _ in points),
+        tuple(grid.interval(number)[1] for number, _ in points),
         tuple(None if value is None else value.mean / by for _, value in points),
+        draw="intervals",
+        begins=tuple(grid.interval(number)[0] for number, _ in points),
         style=style,
-        marked=len(points) < _FEW,
+        marked=False,
         spread=tuple(
             None if value is None or value.ci95 is None else value.ci95 / by for _, value in points
         ),
     )
 
 
-def _points(runs: Sequence[RunRecord], metric: str) -> Iterator[tuple[float, Interval | None]]:
-    """Times, and means over the runs.
-
-    The sample times of runs differ, and long runs have more samples than a figure can show, so
-    samples are grouped into intervals of equal width.
-    """
-    columns = [(_times(run), over_time(run, metric)) for run in runs]
-    columns = [(times, values) for times, values in columns if len(values) == len(times) > 0]
-    if not columns:
-        return
-    span = max(times[-1] - times[0] for times, _ in columns)
-    if len(columns) == 1 and len(columns[0][0]) <= MAX_POINTS:
-        for time, value in zip(*columns[0], strict=True):
-            yield time, interval([] if value is None else [value])
-        return
-    width = max(_step(columns[0][0]), span / MAX_POINTS)
-    stretches: dict[int, list[list[float]]] = {}
-    for number, (times, values) in enumerate(columns):
-        for time, value in zip(times, values, strict=True):
-            of_runs = stretches.setdefault(round(time / width), [[] for _ in columns])
-            if value is not None:
-                of_runs[number].append(value)
-    for stretch in sorted(stretches):
-        found = [_joined(values, metric) for values in stretches[stretch] if values]
-        yield stretch * width, interval(found)
-
-
-def _joined(values: Sequence[float], metric: str) -> float:
-    """The combined value of samples: the largest for metrics such as percentiles, else the mean."""
-    return max(values) if metrics.get(metric).time == "worst" else math.fsum(values) / len(values)
-
-
 def _times(run: RunRecord) -> list[float]:
     return [float(time) for time in run.series.get("time", [])]
-
-
-def _step(times: Sequence[float]) -> float:
-    steps = [after - before for before, after in pairwise(times)]
-    return median(steps) if steps else 1.0
 
 
 def _warmup(runs: Iterable[RunRecord]) -> Iterator[Band]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from netkv import kinds
 from netkv.errors import NetkvError
 from netkv.report import bars, over_time, papers
 from netkv.report.figure import Axis, Figure, Reference, Series, plain, run_ticks, spans_decades
@@ -148,7 +149,7 @@ def _own(records: Iterable[RunRecord], left_out: list[str]) -> list[Plot]:
         try:
             plots.append(Plot.model_validate(plot))
         except ValidationError as error:
-            why = str(error.errors(include_url=False)[0]["msg"]).removeprefix("Value error, ")
+            why = kinds.described(error.errors(include_url=False)[0])
             left_out.append(f"The stored plot {plain(text)} cannot be drawn: {why}.")
     return plots
 

@@ -23,7 +23,8 @@ def summary(run: RunHead) -> str:
     if run.linearizable is False:
         count = run.violation_count
         return f"NOT linearizable: {count:,} violation{'' if count == 1 else 's'}"
-    if run.linearizable:
+    # Older versions of netkv called a history without operations linearizable.
+    if run.linearizable and run.checked_ops:
         return f"linearizable ({run.checked_ops:,} operations checked)"
     if run.checked_ops:
         keys = run.unchecked_keys

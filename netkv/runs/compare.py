@@ -18,7 +18,7 @@ from pydantic import Field
 from netkv import metrics
 from netkv.runs.baseline import choose
 from netkv.runs.records import RunRecord
-from netkv.scenarios.recovery import longest, not_recovered
+from netkv.scenarios.recovery import interrupted, longest, not_recovered
 from netkv.scenarios.results import Interval, OverRepeats, Result
 from netkv.scenarios.statistics import interval, over_repeats
 
@@ -166,9 +166,7 @@ def _row(
         relative_to=base[0].id if base else None,
         baseline=group is base,
         recovery_phases=_phases(done),
-        recoveries_interrupted=sum(
-            found.recovered for record in done for found in record.unfinished_recoveries
-        ),
+        recoveries_interrupted=sum(interrupted(record.unfinished_recoveries) for record in group),
         not_recovered=sum(len(not_recovered(record.unfinished_recoveries)) for record in group),
         **{
             metric.name: over_repeats(metric, group)

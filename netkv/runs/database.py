@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    Engine,
-    create_engine,
-    event,
-    func,
-    insert,
-    inspect,
-    select,
-    update,
-)
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy import Connection, Engine, create_engine, event, func, insert, inspect, select
+from sqlalchemy.engine import ExceptionContext, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 from sqlalchemy.orm import Session
 
-from netkv.errors import NetkvError, UsageError
+from netkv.errors import NetkvError, StoreError, UsageError
 from netkv.runs.schema import VERSION, Base, StoreInfo
-from netkv.runs.upgrades import UPGRADES
 
 WRITES = {"netkv_writes": True}
 """Execution options of a connection for writing."""
 
-_BUSY_SECONDS = 15.0
+BUSY_SECONDS = 15.0
 """How long a writer waits for the lock; each writer holds it for milliseconds."""
 
 
@@ -43,7 +33,9 @@ def connect(url: str) -> Engine:
             f"It should look like sqlite:////var/lib/netkv/runs.db or postgresql://host/netkv."
         ) from error
     if parsed.get_backend_name() != "sqlite":
-        return _server_engine(url)
+        engine = _server_engine(url)
+        event.listen(engine, "handle_error", _as_sentence(url))
+        return engine
     if parsed.database and parsed.database != ":memory:":
         directory = Path(parsed.database).parent
         try:
@@ -53,16 +45,50 @@ def connect(url: str) -> Engine:
                 f"The directory {directory} for the run store cannot be made: {error.strerror}. "
                 f"NETKV_STORE or NETKV_HOME can name another place."
             ) from error
-    engine = create_engine(url, connect_args={"timeout": _BUSY_SECONDS})
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
     event.listen(engine, "connect", _configure_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
+    event.listen(engine, "handle_error", _as_sentence(url))
     return engine
 
 
-def prepare(engine: Engine, url: str) -> None:
-    """Create missing tables, and upgrade those of an older netkv.
+def file_of(url: str) -> Path | None:
+    """The file of a store; None if it is on a server or in memory."""
+    parsed = make_url(url)
+    in_file = parsed.get_backend_name() == "sqlite" and parsed.database not in (
+        None,
+        "",
+        ":memory:",
+    )
+    return Path(parsed.database or "") if in_file else None
 
-    Raises `NetkvError` for a store of a newer netkv.
+
+def unusable(url: str, why: str) -> StoreError:
+    """The error for a store that cannot be used now."""
+    return StoreError(
+        f"The run store {url} cannot be used: {why}. "
+        f"NETKV_STORE or NETKV_HOME can name another place.",
+        why,
+    )
+
+
+def _as_sentence(url: str) -> Callable[[ExceptionContext], None]:
+    """A listener that turns errors of the database, not of a query, into `StoreError`."""
+
+    def listener(context: ExceptionContext) -> None:
+        error = context.original_exception
+        of_sqlite = type(error) in (sqlite3.OperationalError, sqlite3.DatabaseError)
+        if of_sqlite or isinstance(context.sqlalchemy_exception, OperationalError):
+            why = str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__
+            raise unusable(url, why) from error
+
+    return listener
+
+
+def prepare(engine: Engine, url: str) -> None:
+    """Create missing tables.
+
+    Raises `NetkvError` for the tables of another version: before 1.0 none are converted.
     """
     if not inspect(engine).has_table(StoreInfo.__tablename__):
         # If two processes create the store at once, the second waits and finds the tables.
@@ -72,22 +98,13 @@ def prepare(engine: Engine, url: str) -> None:
                 connection.execute(insert(StoreInfo).values(id=1, version=VERSION))
     with Session(engine) as session:
         version = session.scalar(select(StoreInfo.version)) or 0
-    if version > VERSION:
+    if version != VERSION:
+        other = "a newer" if version > VERSION else "an older"
+        remedy = "Update netkv" if version > VERSION else "Read it with that netkv (runs export)"
         raise NetkvError(
-            f"The run store {url} was written by a newer netkv (its version is {version}, this "
-            f"netkv reads up to {VERSION}). Update netkv, or name another store with NETKV_STORE."
+            f"The run store {url} was written by {other} netkv (its version is {version}, this "
+            f"netkv reads {VERSION}). {remedy}, or name another store with NETKV_STORE."
         )
-    if version < VERSION:
-        _upgrade(engine)
-
-
-def _upgrade(engine: Engine) -> None:
-    """Upgrade a store in one transaction; another process may do the same."""
-    with engine.execution_options(**WRITES).begin() as connection:
-        version = connection.scalar(select(StoreInfo.version).with_for_update()) or 0
-        for step in range(version + 1, VERSION + 1):
-            UPGRADES[step](connection)
-        connection.execute(update(StoreInfo).values(version=VERSION))
 
 
 def _server_engine(url: str) -> Engine:
@@ -109,7 +126,7 @@ def _configure_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
         # power failure. FULL would wait for the disk at every sample.
         "synchronous = NORMAL",
         "foreign_keys = ON",
-        f"busy_timeout = {int(_BUSY_SECONDS * 1000)}",
+        f"busy_timeout = {int(BUSY_SECONDS * 1000)}",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
 
@@ -117,13 +134,14 @@ def _configure_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
     # SQLite ignores `busy_timeout` when it changes the mode, and two processes may create the
     # store at the same time.
-    deadline = time.monotonic() + _BUSY_SECONDS
+    deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL").close()
             return
-        except sqlite3.OperationalError:
-            if time.monotonic() > deadline:
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            if not busy or time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
 
@@ -131,5 +149,8 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     # If a transaction reads and then writes, SQLite fails at once instead of waiting for another
     # writer. So writers take the lock at the beginning.
-    writes = connection.get_execution_options().get("netkv_writes")
+    options = connection.get_execution_options()
+    writes = options.get("netkv_writes")
+    patience = options.get("netkv_patience", BUSY_SECONDS)
+    connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(patience * 1000)}")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

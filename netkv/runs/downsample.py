@@ -105,9 +105,9 @@ def _length(values: Sequence[float], _bucket: _Bucket) -> float:
     return math.fsum(values)
 
 
-def _servers(values: Sequence[Sequence[float]], bucket: _Bucket) -> list[float]:
+def _servers(values: Sequence[Sequence[float | None]], bucket: _Bucket) -> list[float | None]:
     return [
-        _mean([load[at] if at < len(load) else None for load in values], bucket) or 0.0
+        _mean([load[at] if at < len(load) else None for load in values], bucket)
         for at in range(len(values[-1]))
     ]
 

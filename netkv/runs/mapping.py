@@ -138,7 +138,7 @@ def figures_so_far(row: RunRow) -> dict[str, Any]:
         return {}
     servers = max(len(each.server_load) for each in measured)
     load = [
-        math.fsum(each.server_load[i] * each.interval for each in measured) / seconds
+        math.fsum((each.server_load[i] or 0.0) * each.interval for each in measured) / seconds
         for i in range(servers)
         if all(len(each.server_load) == servers for each in measured)
     ]

@@ -16,8 +16,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, mapped_column,
 from netkv import metrics
 
 VERSION = 7
-"""Version of these tables. A store of a newer version is refused, one of an older version is
-upgraded (`netkv.runs.upgrades`)."""
+"""Version of these tables. A store of another version is refused."""
 COLUMNS = (
     "throughput_ops",
     "hit_ratio",
@@ -37,6 +36,7 @@ class Base(DeclarativeBase):
         dict[str, Any]: JSON,
         dict[str, float]: JSON,
         list[float]: JSON,
+        list[float | None]: JSON,
         list[str]: JSON,
         list[dict[str, Any]]: JSON,
     }
@@ -184,8 +184,8 @@ class SampleRow(Base):
     latency_us: Mapped[dict[str, Any]] = mapped_column(
         doc="Mean and percentiles in microseconds: `mean`, `p50`, `p95`, `p99`, `p999`."
     )
-    server_load: Mapped[list[float]] = mapped_column(
-        doc="Operations per second that each server completed."
+    server_load: Mapped[list[float | None]] = mapped_column(
+        doc="Operations per second that each server completed; null: it has not answered."
     )
     control_plane_mib_per_s_by_switch: Mapped[dict[str, float]] = mapped_column(
         doc="MiB per second between each switch and its controller, by the name of the switch."

@@ -53,6 +53,12 @@ def read(
     return _columns(found), found["id"][-1] if rows else 0
 
 
+def names() -> list[str]:
+    """The columns of a series, with those of every scheme that is installed."""
+    latencies = [f"latency_{field}_us" for field in _LATENCIES]
+    return [*dict.fromkeys([*metrics.sampled(), *COLUMNS]), *latencies, *_LISTS]
+
+
 def within(query: _Query, run_id: str, since: float | None, until: float | None) -> _Query:
     """A query of samples for a run and a window of time, in order."""
     query = query.where(SampleRow.run_id == run_id).order_by(SampleRow.id)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Self
 
 from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from netkv.errors import NetkvError, UsageError
+from netkv.errors import NetkvError, StoreError, UsageError
 from netkv.runs import database, mapping, remarks, series
 from netkv.runs.default_store import default_url
 from netkv.runs.owner import Owner
@@ -48,9 +48,12 @@ class Store:
         """
         self.url = url or default_url()
         self._engine = database.connect(self.url)
+        self._file = database.file_of(self.url)
+        self._inode: int | None = None
         try:
             database.prepare(self._engine, self.url)
             self.fail_abandoned()
+            self._inode = self._found_inode()
         except SQLAlchemyError as error:
             self.close()
             detail = getattr(error, "orig", None) or error
@@ -64,7 +67,21 @@ class Store:
 
     def close(self) -> None:
         """Close all connections."""
-        self._engine.dispose()
+        with suppress(StoreError):
+            self._engine.dispose()
+
+    def _found_inode(self) -> int | None:
+        if self._file is None:
+            return None
+        try:
+            return self._file.stat().st_ino
+        except OSError:
+            return None
+
+    def _check_file(self) -> None:
+        # SQLite would go on writing to a file that has no name any more.
+        if self._inode is not None and self._found_inode() != self._inode:
+            raise database.unusable(self.url, "its file was deleted or replaced")
 
     def __enter__(self) -> Self:
         return self
@@ -73,9 +90,14 @@ class Store:
         self.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[Session]:
-        """A session whose changes are committed at the end; an exception discards them."""
-        engine = self._engine.execution_options(**database.WRITES)
+    def transaction(self, patience: float = database.BUSY_SECONDS) -> Iterator[Session]:
+        """A session whose changes are committed at the end; an exception discards them.
+
+        `patience`: seconds to wait for the lock of another writer. Raises `StoreError` if the store
+        cannot be written, also if its file was deleted or replaced.
+        """
+        self._check_file()
+        engine = self._engine.execution_options(**database.WRITES, netkv_patience=patience)
         try:
             with Session(engine) as session, session.begin():
                 yield session

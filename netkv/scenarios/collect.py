@@ -26,8 +26,10 @@ from netkv.scenarios.results import (
     Status,
 )
 
-_COLUMNS = ("phase", "server_load", "control_plane_mib_per_s_by_switch")
-"""Columns of the series in addition to the sampled metrics."""
+_LATENCIES = {"latency_mean_us": "mean", "latency_p99_us": "p99"}
+"""Columns of the series that have a part of the latency."""
+_COLUMNS = ("phase", "interval", "server_load", "control_plane_mib_per_s_by_switch")
+"""Columns of the series in addition to the time, the sampled metrics and the latency."""
 
 
 class Collector:
@@ -38,20 +40,25 @@ class Collector:
         self._histogram = Histogram()
         self._measured = 0.0
         """Length of the measured part so far, in seconds."""
+        self._rack_seconds = 0.0
+        """As measured by the rack, whose clock may differ from that of the load generator."""
         scheme = schemes.get(run.scheme)
         self._metrics = metrics.of_scheme(scheme)
         self._totals: dict[str, Any] = dict.fromkeys(each.name for each in self._metrics)
         """Accumulated samples of each metric (`Source.fold`)."""
-        self._served = [0.0] * int(run.parameters["lab"]["servers"])
+        self._served = [0] * int(run.parameters["lab"]["servers"])
         self._control_bytes: Counter[str] = Counter()
         """Bytes between each switch and its controller."""
         self._violations: list[Any] = []
         """The last report of the history checker."""
-        self._samples: list[tuple[float, RunSample]] = []
-        """Samples, each with its time on the rack's clock. Their own times are relative to `epoch`,
-        which is an estimate during the warm-up."""
+        self._series: dict[str, list[Any]] = {
+            name: [] for name in (*_COLUMNS, *metrics.sampled(), "time", *_LATENCIES)
+        }
+        """The series of warm-up and measured part, which grow with the length of the run. They are
+        columns, since a model for each interval takes several times the memory."""
         self._events: list[tuple[float, RunEvent]] = []
-        """Events, likewise."""
+        """Events, each with its time on the rack's clock. Their own times are relative to `epoch`,
+        which is an estimate during the warm-up."""
         self.epoch = (time.time() if run.mode == "live" else 0.0) + run.warmup
         """Beginning of the measured part on the rack's clock; before it begins, an estimate."""
         self.stated: dict[str, Value] = {}
@@ -75,34 +82,49 @@ class Collector:
         self._events.append((event.time, added))
         return added
 
-    def sample(self, phase: Phase, sample: RackSample) -> RunSample:
-        """Adds a sample of the rack, of any phase; each metric's source selects its phases."""
+    def sample(self, phase: Phase, sample: RackSample, time: float | None = None) -> RunSample:
+        """Adds a sample of the rack, of any phase; each metric's source selects its phases.
+
+        `time`: the end of its interval, in seconds since the measured part began; None: when it was
+        taken.
+        """
         client = sample.client
-        for metric in self._metrics:
-            self._totals[metric.name] = metric.source.fold(self._totals[metric.name], phase, sample)
-        self._violations = sample.client_statistics.get("violations", self._violations)
+        # Without a load generator that runs, the time passes nevertheless.
+        interval = client.interval or sample.interval
+        self.fold(phase, sample)
         by_switch = sample.control_plane_bytes_by_switch
         if phase == "measure":
-            self._measured += client.interval
+            self._measured += interval
+            self._rack_seconds += sample.interval
             self._histogram.add(client.latency)
             self._control_bytes.update(by_switch)
-            for server, load in enumerate(sample.server_load):
-                self._served[server] += load * client.interval
+            for server, served in enumerate(sample.server_served):
+                self._served[server] += served
         values = {
             each.name: each.source.of_interval(sample) for each in self._metrics if each.sampled
         }
         added = RunSample(
-            time=sample.time - self.epoch,
+            time=sample.time - self.epoch if time is None else time,
             phase=phase,
-            interval=client.interval,
+            interval=interval,
             latency_us=_latency(sample.client_statistics),
-            server_load=list(sample.server_load),
-            control_plane_mib_per_s_by_switch=_rates(by_switch, client.interval),
+            server_load=[
+                None if server in sample.silent_servers else load
+                for server, load in enumerate(sample.server_load)
+            ],
+            control_plane_mib_per_s_by_switch=_rates(by_switch, sample.interval),
             **values,
         )
         if phase in ("warmup", "measure"):
-            self._samples.append((sample.time, added))
+            for name, column in self._series.items():
+                column.append(_value(added, name))
         return added
+
+    def fold(self, phase: Phase, sample: RackSample) -> None:
+        """Counts a sample of which the series has no row."""
+        for metric in self._metrics:
+            self._totals[metric.name] = metric.source.fold(self._totals[metric.name], phase, sample)
+        self._violations = sample.client_statistics.get("violations", self._violations)
 
     def result(self, reason: str | None) -> RunResult:
         """The result of the run; `reason`: why it failed, `CANCELLED`, or None for success."""
@@ -121,11 +143,11 @@ class Collector:
             latency_us=self._histogram.latency(),
             server_load=[served / seconds if seconds else 0.0 for served in self._served],
             violations=self._violations,
-            control_plane_mib_per_s_by_switch=_rates(self._control_bytes, seconds),
+            control_plane_mib_per_s_by_switch=_rates(self._control_bytes, self._rack_seconds),
             recoveries=[found for event in events if (found := Recovery.of(event)) is not None],
             unfinished_recoveries=recovery.unfinished(events),
             latency_histogram=self._histogram.encode(),
-            series=self._series(),
+            series={name: list(column) for name, column in self._series.items()},
             events=events,
             finished_at=time.time() if self._run.mode == "live" else None,
             **self._values(),
@@ -141,16 +163,14 @@ class Collector:
         known = {name: value for name, value in values.items() if value is not None}
         return {**known, **self.stated}
 
-    def _series(self) -> dict[str, list[Any]]:
-        samples = [sample for _, sample in self._samples]
-        columns: dict[str, list[Any]] = {
-            name: [getattr(sample, name) for sample in samples]
-            for name in (*_COLUMNS, *metrics.sampled())
-        }
-        columns["time"] = [when - self.epoch for when, _ in self._samples]
-        columns["latency_mean_us"] = [sample.latency_us.mean for sample in samples]
-        columns["latency_p99_us"] = [sample.latency_us.p99 for sample in samples]
-        return columns
+
+def _value(sample: RunSample, name: str) -> Any:
+    """The value of a column."""
+    if name in _LATENCIES:
+        return getattr(sample.latency_us, _LATENCIES[name])
+    value = getattr(sample, name)
+    # Most counts are 0 most of the time: one object for all of them.
+    return 0.0 if value == 0 and isinstance(value, float) else value
 
 
 def _status(reason: str | None) -> Status:

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
+from netkv import yaml_text
 from netkv.errors import UsageError
 from netkv.scenarios import loader, option_paths
 from netkv.scenarios.model import Scenario
@@ -114,8 +114,8 @@ def _is_plain(text: str) -> bool:
     if not text or "\n" in text or text != text.strip():
         return False
     try:
-        found = YAML(typ="safe", pure=True).load(f"[{text}, {{{text}: 1}}]")
-    except (YAMLError, ValueError):
+        found = yaml_text.read(f"[{text}, {{{text}: 1}}]").data
+    except yaml_text.YamlTextError:
         return False
     return bool(found == [text, {text: 1}])
 

@@ -22,6 +22,7 @@ FaultKind = Literal[
     "kill",
     "loss",
     "duplicate",
+    "corrupt",
     "reorder",
     "delay",
     "cut",
@@ -55,6 +56,9 @@ class LinkFault(Spec):
     """Probability that a frame is lost; 1 cuts the link."""
     duplicate: Probability = 0.0
     """Probability that a frame arrives twice."""
+    corrupt: Probability = 0.0
+    """Probability that a copy of a frame arrives with flipped bits: one burst of 1 to 15 bits,
+    anywhere in the frame."""
     reorder: Probability = 0.0
     """Share of frames that are held back so that later ones overtake them."""
     delay: Delay = 0.0
@@ -72,20 +76,22 @@ class LinkFault(Spec):
     @property
     def impairment(self) -> dict[str, float]:
         """The settings for the engine (`SwitchNode.impair`)."""
-        names = ("loss", "duplicate", "reorder", "delay", "jitter", "reorder_span")
+        names = ("loss", "duplicate", "corrupt", "reorder", "delay", "jitter", "reorder_span")
         return {name: getattr(self, name) for name in names}
 
     @property
     def heals(self) -> bool:
         """Whether the link is in order from now on."""
-        return not any((self.loss, self.duplicate, self.reorder, self.delay, self.jitter))
+        shares = (self.loss, self.duplicate, self.corrupt, self.reorder)
+        return not any((*shares, self.delay, self.jitter))
 
     def describe(self) -> str:
         """For the list of events: `link to servers-0: loss 0.1, delay 0.002 s`."""
         where = {"both": "of", "to": "to", "from": "from"}[self.direction]
         if self.heals:
             return f"link {where} {self.node}: in order"
-        shares = [f"{n} {getattr(self, n):g}" for n in ("loss", "duplicate", "reorder")]
+        names = ("loss", "duplicate", "corrupt", "reorder")
+        shares = [f"{n} {getattr(self, n):g}" for n in names]
         times = [f"{n} {getattr(self, n):g} s" for n in ("delay", "jitter")]
         given = [text for text in (*shares, *times) if text.split()[1] != "0"]
         return f"link {where} {self.node}: {', '.join(given)}"
@@ -137,8 +143,8 @@ class TimelineEvent(Spec):
     """With `start` of servers: whether they still have their records. Left out: kept if the back
     end can keep them."""
     link: LinkFault | None = None
-    """From now on the link of a node, or a cable between switches, loses, duplicates, reorders or
-    delays frames."""
+    """From now on the link of a node, or a cable between switches, loses, duplicates, corrupts,
+    reorders or delays frames."""
     partition: Literal["controller"] | None = None
     """Interrupt the control channel between controller and switch."""
     heal: Literal["controller"] | None = None

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netkv import schemes
-from netkv.errors import NetkvError
+from netkv.errors import NetkvError, UsageError, of_disk
 from netkv.rack.report import RackEvent, RackSample
 from netkv.scenarios.collect import Collector
 from netkv.scenarios.provenance import provenance
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from netkv.scenarios.simulated import SimRun
 
 
+_NOT_OF_A_RUN = {"title", "description", "schemes", "seed", "repeat", "sweep", "expect", "plots"}
+"""Fields of a scenario that do not concern one of its runs alone. (`PlannedRun` has its seed.)"""
 _TICK_S = 0.25
 """Seconds of wall time between two reports of how far a run is."""
 
@@ -106,6 +108,49 @@ class Execution:
 
         Raises the error of a sink that refuses the run.
         """
+        self._loop = asyncio.get_running_loop()
+        driven: DrivenRun | None = None
+        ticker: _Ticker | None = None
+        reason: str | None = CANCELLED
+        known: RunResult | None = None
+        refused = False
+        try:
+            driven = begun = self._driven()
+            ticker = _Ticker(self._loop, lambda: self._on_step(self._position(begun)))
+            self._on_step(Step(self._index, "compiling"))
+            known = await self._attempt(driven)
+            reason = None
+        except NetkvError as error:
+            refused = self._start is None and isinstance(error, UsageError)
+            if refused:
+                raise
+            reason = str(error)
+        except OSError as error:
+            # A full disk, for one, ends this run and not those before and after it.
+            sentence = of_disk(error)
+            reason = sentence or _internal(error)
+            if sentence is None:
+                raise
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            # The latter is a second Ctrl-C; the first one cancels the task.
+            raise
+        except BaseException as error:
+            reason = _internal(error)
+            raise
+        finally:
+            if ticker is not None:
+                ticker.stop()
+            try:
+                if driven is not None:
+                    await driven.close()
+            finally:
+                if not refused:
+                    result = known or self._finish(reason)
+        if known is not None:
+            self._enter("known")
+        return result
+
+    def _driven(self) -> DrivenRun:
         driven = _kind(self._planned.scenario.mode)(
             self._planned,
             on_event=self._event,
@@ -113,36 +158,7 @@ class Execution:
             on_phase=self._enter,
         )
         driven.use_threads(self._threads)
-        self._loop = asyncio.get_running_loop()
-        ticker = _Ticker(self._loop, lambda: self._on_step(self._position(driven)))
-        reason: str | None = CANCELLED
-        known: RunResult | None = None
-        refused = False
-        try:
-            self._on_step(Step(self._index, "compiling"))
-            known = await self._attempt(driven)
-            reason = None
-        except NetkvError as error:
-            refused = self._start is None
-            if refused:
-                raise
-            reason = str(error)
-        except (asyncio.CancelledError, KeyboardInterrupt):
-            # The latter is a second Ctrl-C; the first one cancels the task.
-            raise
-        except BaseException as error:
-            reason = f"It ended with an internal error of netkv: {error!r}"
-            raise
-        finally:
-            ticker.stop()
-            try:
-                await driven.close()
-            finally:
-                if not refused:
-                    result = known or self._finish(reason)
-        if known is not None:
-            self._enter("known")
-        return result
+        return driven
 
     def fail(self, reason: str) -> RunResult:
         """Ends the run without executing it."""
@@ -206,7 +222,7 @@ class Execution:
         result = self._collector.result(reason)
         if self._sink is not None:
             self._sink.finish(result)
-        self._enter("done")
+        self._enter(result.status)
         return result
 
     def _position(self, run: DrivenRun) -> Step:
@@ -237,10 +253,10 @@ class Execution:
             step = Step(self._index, self._phase, recovering=tuple(switches))
             self._loop.call_soon_threadsafe(self._on_step, step)
 
-    def _sample(self, phase: Phase, sample: RackSample) -> None:
+    def _sample(self, phase: Phase, sample: RackSample, time: float | None) -> None:
         assert self._collector is not None
         assert self._start is not None
-        added = self._collector.sample(phase, sample)
+        added = self._collector.sample(phase, sample, time)
         if phase in ("warmup", "measure"):
             if self._sink is not None:
                 self._sink.sample(self._start.id, added)
@@ -284,6 +300,10 @@ class _Ticker:
         self._function()
 
 
+def _internal(error: BaseException) -> str:
+    return f"It ended with an internal error of netkv: {error!r}"
+
+
 def _kind(mode: str) -> type[LiveRun | SimRun]:
     # Each is imported for its own runs: that of live runs needs gRPC, whose import takes as long as
     # the set-up of a small simulated rack.
@@ -302,10 +322,12 @@ def _live_id(scheme: str) -> str:
 
 
 def _sim_id(planned: PlannedRun, origin: Provenance) -> str:
-    """The id of a simulated run: a hash of everything that determines its result."""
+    """The id of a simulated run: a hash of everything that determines its result, and of its place
+    in a sweep. It does not depend on the other runs of its scenario, nor on how it is shown."""
     document = {
-        "scenario": planned.scenario.model_dump(mode="json"),
+        "scenario": planned.scenario.model_dump(mode="json", exclude=_NOT_OF_A_RUN),
         "scheme": planned.scheme,
+        "params": planned.params,
         "seed": planned.seed,
         # The figures, since 'this-machine' and files change with each calibration.
         "profile": profiles.of(planned.scenario.lab).model_dump(mode="json"),

@@ -246,6 +246,7 @@ def _fault(
     strength = {
         "loss": lambda: {"loss": _between(rng, 0.01, 0.3)},
         "duplicate": lambda: {"duplicate": _between(rng, 0.01, 0.3)},
+        "corrupt": lambda: {"corrupt": _between(rng, 0.01, 0.3)},
         "reorder": lambda: {"reorder": _between(rng, 0.05, 0.5)},
         "delay": lambda: {"delay": _between(rng, 0.0005, 0.01), "jitter": _between(rng, 0, 0.005)},
         "cut": lambda: {"loss": 1.0},

@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from netkv import kinds
 from netkv.errors import FieldError, NetkvError
 from netkv.lab.rack import LiveRack
 from netkv.rack.report import Change
@@ -167,4 +168,4 @@ def event_now(fields: dict[str, Any]) -> TimelineEvent:
         path, cause = first["loc"], first.get("ctx", {}).get("error")
         if isinstance(cause, FieldError):
             raise cause.below(*path) from None
-        raise FieldError(first["msg"].replace("Input should be", "it should be"), *path) from None
+        raise FieldError(kinds.described(first), *path) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from netkv.lab import state
 from netkv.lab.feed import Feed
@@ -14,10 +14,14 @@ from netkv.lab.requests import Requests
 from netkv.rack.report import RackEvent, RackSample
 from netkv.scenarios.clock import WallClock
 from netkv.scenarios.collect import Collector
+from netkv.scenarios.in_order import InOrder
 from netkv.scenarios.injection import Injector, event_now
 from netkv.scenarios.results import Phase
-from netkv.scenarios.run import DrivenRun
+from netkv.scenarios.run import DrivenRun, OnSample
 from netkv.scenarios.run_plan import PlannedRun
+
+_SHORT_S = 0.05
+"""Seconds between two looks at whether all actions are carried out."""
 
 
 class LiveRun(DrivenRun):
@@ -28,16 +32,18 @@ class LiveRun(DrivenRun):
         planned: PlannedRun,
         *,
         on_event: Callable[[RackEvent], None],
-        on_sample: Callable[[Phase, RackSample], None],
+        on_sample: OnSample,
         on_phase: Callable[[str], None],
     ) -> None:
         super().__init__(
             planned,
             on_event=on_event,
-            on_sample=on_sample,
+            on_sample=self._sampled,
             on_phase=on_phase,
             clock=WallClock(),
         )
+        self._report_sample = on_sample
+        self._actions = InOrder()
         self._lab_name = f"run-{secrets.token_hex(6)}"
         with state.locked():
             self._lab = state.create(
@@ -71,18 +77,32 @@ class LiveRun(DrivenRun):
         """Stops the rack and removes its directory."""
         self._injector.close()
         try:
+            await self._actions.cancel()
             await super().close()
         finally:
             self._remove()
 
-    async def _sample(self, phase: Phase) -> RackSample:
-        sample = await super()._sample(phase)
+    async def _perform(self, action: Callable[[], Awaitable[None]]) -> None:
+        self._actions.add(action)
+
+    async def _performed(self) -> None:
+        while not self._actions.idle:
+            await self._sleep_until(self._clock.now() + _SHORT_S)
+        self._actions.check()
+
+    def _check(self) -> None:
+        super()._check()
+        self._actions.check()
+
+    def _sampled(self, phase: Phase, sample: RackSample, time: float | None) -> None:
+        self._report_sample(phase, sample, time)
         self._feed.add(sample)
-        return sample
 
     def _happened(self, event: RackEvent) -> None:
         if event.kind == "ready":
             self._lab.state = "ready"
+            self._lab.save()
+        elif event.kind in state.CHANGES and self._lab.settle(self.rack.nodes):
             self._lab.save()
         self._on_event(event)
 

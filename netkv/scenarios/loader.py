@@ -7,18 +7,14 @@ scenarios/mine.yaml:7: 'workload.zipff' is not an option of a workload.
 from __future__ import annotations
 
 import copy
-import io
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
 from pydantic import ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from netkv import resources, schemes
+from netkv import kinds, resources, schemes, yaml_text
 from netkv.errors import (
     FieldError,
     MisfitError,
@@ -32,6 +28,11 @@ from netkv.scenarios.model import Scenario
 from netkv.scenarios.option_paths import Path, dotted
 from netkv.scenarios.plot import misfit
 from netkv.scenarios.timeline import not_live
+
+IGNORED = "x-"
+"""Keys at the top that begin so are for anchors of the user, and no options."""
+MAX_WRONG = 20
+"""Wrong options that an error lists."""
 
 Locate = Callable[[Path], str]
 """Where an option was written: `scenarios/mine.yaml:7` or `--set workload.zipf=2`."""
@@ -71,9 +72,11 @@ def load(
     own; options of either are allowed. Raises `UsageError` with a list of all errors.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = yaml_text.read_file(file)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file}: cannot be read: {error}.") from error
+    except yaml_text.YamlTextError as error:
+        raise _wrong((), str(file), error) from error
     return loads(text, str(file), overrides, to_run=to_run, also=also)
 
 
@@ -86,32 +89,34 @@ def loads(
     also: Iterable[str] = (),
 ) -> Scenario:
     """`load` for text; error messages use `name` as the file name."""
-    tree = _tree(text, name)
+    document = _document(text, name)
 
     def locate(path: Path) -> str:
-        return f"{name}:{_line(tree, path)}"
+        return f"{name}:{document.line(path)}"
 
-    return _checked(_mapping(tree), locate, overrides, to_run=to_run, also=also)
+    return _checked(_options(document), locate, overrides, to_run=to_run, also=also)
 
 
 def parsed(text: str, name: str) -> dict[str, Any]:
     """The text as plain data, not checked; raises `OptionsError` if it is no mapping in YAML."""
-    return _mapping(_tree(text, name))
+    return _options(_document(text, name))
 
 
-def _tree(text: str, name: str) -> CommentedMap:
-    tree = _yaml(text, name)
-    if not isinstance(tree, CommentedMap):
+def _document(text: str, name: str) -> yaml_text.Document:
+    document = _yaml(text, name)
+    if not isinstance(document.data, dict):
         raise _wrong(
             (),
             f"{name}:1",
-            f"a scenario is a mapping with at least 'name' and 'schemes', not {_kind(tree)}.",
+            f"a scenario is a mapping with at least 'name' and 'schemes'; this is "
+            f"{kinds.shown(document.data)}.",
         )
-    return tree
+    return document
 
 
-def _mapping(tree: CommentedMap) -> dict[str, Any]:
-    return {str(key): _plain(value) for key, value in tree.items()}
+def _options(document: yaml_text.Document) -> dict[str, Any]:
+    """The options of a scenario, without the keys that are ignored."""
+    return {key: each for key, each in document.data.items() if not key.startswith(IGNORED)}
 
 
 def override(scenario: Scenario, overrides: Iterable[str]) -> Scenario:
@@ -138,7 +143,7 @@ def apply(scenario: Scenario, params: Mapping[str, Any]) -> Scenario:
             error := option_paths.assign(data, option_paths.parse(path), copy.deepcopy(value))
         ) is not None:
             raise UsageError(f"sweep: {error}")
-    where = ", ".join(f"{path}={value}" for path, value in params.items())
+    where = ", ".join(f"{path}={kinds.shown(value)}" for path, value in params.items())
     return _validated(data, lambda _: f"sweep point {where}")
 
 
@@ -186,7 +191,19 @@ def _wrong(path: Path, where: str, text: object) -> OptionsError:
 
 
 def _all_wrong(wrong: Iterable[tuple[Path, str]], locate: Locate) -> OptionsError:
-    return OptionsError([WrongOption(dotted(path), locate(path), text) for path, text in wrong])
+    found = list(itertools.islice(wrong, MAX_WRONG + 1))
+    listed = [WrongOption(dotted(path), locate(path), text) for path, text in found[:MAX_WRONG]]
+    if len(found) > MAX_WRONG:
+        path, _ = found[MAX_WRONG]
+        text = f"further options are wrong; the first {MAX_WRONG} are listed."
+        listed.append(WrongOption(dotted(path), locate(path), text))
+    return OptionsError(listed)
+
+
+def _any_wrong(wrong: Iterator[tuple[Path, str]], locate: Locate) -> None:
+    """Raises `OptionsError` if an option is wrong."""
+    if (first := next(wrong, None)) is not None:
+        raise _all_wrong(itertools.chain([first], wrong), locate)
 
 
 def assign(data: dict[str, Any], item: str) -> Path:
@@ -194,7 +211,7 @@ def assign(data: dict[str, Any], item: str) -> Path:
     name, equals, text = item.partition("=")
     if not equals or not name:
         raise _wrong((), f"--set {item}", "should look like workload.zipf=0.9.")
-    value = _plain(_yaml(text, f"--set {item}"))
+    value = _yaml(text, f"--set {item}").data
     path = option_paths.parse(name.strip())
     if (error := option_paths.assign(data, path, value)) is not None:
         raise _wrong(path, f"--set {item}", error)
@@ -202,11 +219,11 @@ def assign(data: dict[str, Any], item: str) -> Path:
 
 
 def _names_exist(data: Mapping[str, Any], locate: Locate) -> None:
-    if wrong := list(option_paths.misnamed(Scenario, data)):
-        raise _all_wrong(wrong, locate)
+    _any_wrong(option_paths.misnamed(Scenario, data), locate)
 
 
 def _validated(data: dict[str, Any], locate: Locate) -> Scenario:
+    _any_wrong(_mistyped(data), locate)
     try:
         return Scenario.model_validate(data)
     except ValidationError as error:
@@ -222,8 +239,7 @@ def _known(names: Any) -> list[str]:
 def _check_options(scenario: Scenario, others: Sequence[str], locate: Locate) -> None:
     """`others`: schemes whose options are allowed although the scenario does not name them."""
     names = list(dict.fromkeys((*scenario.schemes, *others)))
-    if wrong := list(scheme_options.misplaced(scenario, names)):
-        raise _all_wrong(wrong, locate)
+    _any_wrong(scheme_options.misplaced(scenario, names), locate)
 
 
 def _check_schemes(scenario: Scenario, names: Sequence[str], locate: Locate) -> None:
@@ -336,60 +352,28 @@ def _is_option(parent: tuple[str | int, ...], part: str | int) -> bool:
 
 def _sentence(path: Path, item: Mapping[str, Any]) -> str:
     name = dotted(path)
-    text = str(item["msg"]).removeprefix("Value error, ")
     if item["type"] == "missing":
         return f"'{name}' is missing."
     if item["type"] == "value_error":
+        text = kinds.described(item)
         # A text that ends with a full stop names the option itself.
         if text.endswith("."):
             return text
         return f"'{name}': {text}." if path else f"{text}."
-    shown = item.get("input")
-    text = text.replace("Input should be", "it should be")
-    text = text.replace("String should", "it should")
-    text = text.replace("List should", "it should")
-    return f"'{name}' is {shown!r}; {text}."
+    return f"'{name}' is {kinds.shown(item.get('input'))}; {kinds.described(item)}."
 
 
-def _yaml(text: str, name: str) -> Any:
+def _mistyped(data: Any) -> Iterator[tuple[Path, str]]:
+    for path, text in kinds.mistyped(Scenario, data):
+        here = data
+        for part in path:
+            here = here[part]
+        yield path, f"'{dotted(path)}' is {kinds.shown(here)}; {text}."
+
+
+def _yaml(text: str, name: str) -> yaml_text.Document:
     try:
-        return YAML(typ="rt").load(io.StringIO(text))
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = f":{mark.line + 1}" if mark is not None and not name.startswith("--set") else ""
-        problem = (error.problem or error.context or "malformed").split("\n")[0]
-        raise _wrong((), f"{name}{line}", f"is not YAML: {problem}.") from error
-    except (YAMLError, ValueError, RecursionError) as error:
-        # ValueError: a date or number that does not exist. RecursionError: nested too deeply.
-        raise _wrong((), name, f"is not YAML: {error}.") from error
-
-
-def _line(tree: Any, path: Path) -> int:
-    """The line (from 1) on which the option at `path` begins, or its nearest existing parent."""
-    line = 1
-    here = tree
-    for part in path:
-        if isinstance(here, CommentedMap) and part in here:
-            line = here.lc.key(part)[0] + 1
-        elif isinstance(here, CommentedSeq) and isinstance(part, int) and part < len(here):
-            line = here.lc.item(part)[0] + 1
-        else:
-            break
-        here = here[part]
-    return line
-
-
-def _plain(tree: Any) -> Any:
-    """YAML nodes as ordinary Python values."""
-    if isinstance(tree, Mapping):
-        return {str(key): _plain(value) for key, value in tree.items()}
-    if isinstance(tree, list):
-        return [_plain(value) for value in tree]
-    for kind in (bool, int, float, str):
-        if isinstance(tree, kind):
-            return kind(tree)
-    return tree
-
-
-def _kind(value: Any) -> str:
-    return "nothing" if value is None else f"a {type(value).__name__}"
+        return yaml_text.read(text)
+    except yaml_text.YamlTextError as error:
+        line = "" if error.line is None or name.startswith("--set") else f":{error.line}"
+        raise _wrong((), f"{name}{line}", error) from error

@@ -6,13 +6,13 @@ All options come from the models; this module names none.
 from __future__ import annotations
 
 import json
-import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic_core import PydanticUndefined
 
+from netkv import kinds
 from netkv.errors import suggest
 from netkv.options import Formerly, Spec
 from netkv.scenarios.model import NOUNS, Scenario
@@ -25,19 +25,9 @@ def dotted(path: Path) -> str:
     return ".".join(str(part) for part in path)
 
 
-def branches(annotation: Any) -> list[Any]:
-    """The alternatives of a type, without Annotated and None."""
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        return branches(get_args(annotation)[0])
-    if origin in (Union, types.UnionType):
-        return [b for arm in get_args(annotation) for b in branches(arm)]
-    return [] if annotation is types.NoneType else [annotation]
-
-
 def models(annotation: Any) -> list[type[Spec]]:
     """The models among the alternatives of a type."""
-    return [b for b in branches(annotation) if isinstance(b, type) and issubclass(b, Spec)]
+    return [b for b in kinds.branches(annotation) if isinstance(b, type) and issubclass(b, Spec)]
 
 
 def options(candidates: list[type[Spec]]) -> set[str]:
@@ -67,20 +57,6 @@ def unknown_option(candidates: list[type[Spec]], parent: Path, name: str) -> str
     )
 
 
-def children(annotation: Any, name: str | int) -> Any | None:
-    """The type of a field or element of a type; None if there is none."""
-    for branch in branches(annotation):
-        if isinstance(branch, type) and issubclass(branch, Spec):
-            if isinstance(name, str) and name in branch.model_fields:
-                field = branch.model_fields[name]
-                return field.annotation
-        elif get_origin(branch) is list and isinstance(name, int):
-            return get_args(branch)[0]
-        elif get_origin(branch) is dict:
-            return get_args(branch)[1]
-    return None
-
-
 def misnamed(annotation: Any, data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
     """The options in `data` that do not exist: path and error message of each."""
     candidates = models(annotation)
@@ -89,10 +65,10 @@ def misnamed(annotation: Any, data: Any, path: Path = ()) -> Iterator[tuple[Path
             if candidates and name not in options(candidates):
                 yield (*path, name), unknown_option(candidates, path, str(name))
             else:
-                yield from misnamed(children(annotation, name), value, (*path, name))
+                yield from misnamed(kinds.child(annotation, name), value, (*path, name))
     elif isinstance(data, list):
         for index, value in enumerate(data):
-            yield from misnamed(children(annotation, index), value, (*path, index))
+            yield from misnamed(kinds.child(annotation, index), value, (*path, index))
 
 
 @dataclass(frozen=True)
@@ -115,7 +91,7 @@ def leaves(candidates: Sequence[type[Spec]] = (Scenario,), parent: Path = ()) ->
             seen.add(name)
             path = (*parent, name)
             below = models(field.annotation)
-            plain = [it for it in branches(field.annotation) if it not in below]
+            plain = [it for it in kinds.branches(field.annotation) if it not in below]
             if plain or not below:
                 yield Leaf(
                     dotted(path), _values(plain, field.get_default(call_default_factory=True))
@@ -145,7 +121,7 @@ def check(path: Path) -> str | None:
     annotation: Any = Scenario
     for depth, part in enumerate(path):
         parent = path[:depth]
-        below = children(annotation, part)
+        below = kinds.child(annotation, part)
         if below is None:
             candidates = models(annotation)
             if candidates:
@@ -166,7 +142,7 @@ def assign(data: dict[str, Any], path: Path, value: Any) -> str | None:
     annotation: Any = Scenario
     here: Any = data
     for depth, part in enumerate(path[:-1]):
-        annotation = children(annotation, part)
+        annotation = kinds.child(annotation, part)
         if isinstance(here, list):
             if not isinstance(part, int) or part >= len(here):
                 return f"'{dotted(path[: depth + 1])}' does not exist: there are {len(here)}."

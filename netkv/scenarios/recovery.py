@@ -33,6 +33,11 @@ def phase_metric(name: str) -> str:
     return f"{METRIC}_{re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_')}"
 
 
+def interrupted(found: Iterable[UnfinishedRecovery]) -> int:
+    """Number of unfinished recoveries whose switch was recovered by a later one."""
+    return sum(each.recovered for each in found)
+
+
 def not_recovered(found: Iterable[UnfinishedRecovery]) -> list[UnfinishedRecovery]:
     """The last unfinished recovery of each switch that was not recovered at the end of the run."""
     return list({each.switch: each for each in found if not each.recovered}.values())
@@ -42,14 +47,24 @@ _ENDS = ("killed", "stopped", "failed")
 
 
 def unfinished(events: Iterable[RunEvent]) -> list[UnfinishedRecovery]:
-    """The recoveries that were not completed, from the events of a run."""
+    """The recoveries that were not completed, from the events of a run.
+
+    A recovery may begin when its switch is lost, and again when the switch is back: that is one
+    recovery.
+    """
     ended: list[_Begun] = []
     open_: dict[str, _Begun] = {}
+    down: set[str] = set()
     for event in events:
-        if event.kind == "recovering":
-            if event.node in open_:
-                open_[event.node].cut = open_[event.node].cut or event
-            open_[event.node] = _Begun(event)
+        if event.kind == "started":
+            down.discard(event.node)
+        elif event.kind == "recovering":
+            before = open_.get(event.node)
+            if before is not None and before.of_lost_switch and before.cut is None:
+                ended.remove(before)
+            elif before is not None:
+                before.cut = before.cut or event
+            open_[event.node] = _Begun(event, of_lost_switch=event.node in down)
             ended.append(open_[event.node])
         elif event.kind == "recovered":
             open_.pop(event.node, None)
@@ -57,6 +72,7 @@ def unfinished(events: Iterable[RunEvent]) -> list[UnfinishedRecovery]:
                 begun.recovered |= begun.event.node == event.node
             ended = [begun for begun in ended if begun.cut or begun.event.node != event.node]
         elif event.kind in _ENDS:
+            down.add(event.node)
             for switch, begun in open_.items():
                 if event.node in (switch, Controller.NAME):
                     begun.cut = begun.cut or event
@@ -77,6 +93,8 @@ def recovering_after(switches: Sequence[str], event: RackEvent) -> list[str]:
 @dataclass
 class _Begun:
     event: RunEvent
+    of_lost_switch: bool = False
+    """Whether the switch did not run when it began."""
     cut: RunEvent | None = None
     recovered: bool = False
 

@@ -89,11 +89,14 @@ class RunSample(Measurements):
     """One interval (normally one second) of a run."""
 
     time: float
-    """Seconds since the measured part began; negative in the warm-up."""
+    """End of the interval, in seconds since the measured part began; negative in the warm-up."""
     phase: Phase
     interval: float
+    """Seconds since the last sample. If there was none at its time, this one is longer."""
     latency_us: Latency = Latency()
-    server_load: list[float] = []
+    server_load: list[float | None] = []
+    """Operations per second that each server served; None: it has not answered, and its operations
+    are in a later interval."""
     control_plane_mib_per_s_by_switch: dict[str, float] = {}
     """Between each switch and its controller, both directions."""
 
@@ -342,6 +345,8 @@ class Summary(OverRepeats):
     params: dict[str, Any]
     not_recovered: int
     """Number of switches that were not recovered at the end of their runs."""
+    recoveries_interrupted: int = 0
+    """Number of unfinished recoveries of switches that a later one recovered."""
     failed: int
     """How many repeats failed."""
     cancelled: int = 0
@@ -359,6 +364,16 @@ class Threshold(Result):
     """The comparison with its figures, or the reason why it is impossible."""
 
 
+class StoreLoss(Result):
+    """What of a scenario is not in the run store, because it could not be written."""
+
+    reason: str
+    runs: int
+    """Runs whose result is not stored."""
+    samples: int
+    events: int
+
+
 class ScenarioResult(Result):
     """The whole of `netkv scenario run --json`."""
 
@@ -372,6 +387,8 @@ class ScenarioResult(Result):
     thresholds: list[Threshold]
     warnings: list[str] = []
     """Why the load could not be served, or measured the machine, as sentences."""
+    not_stored: StoreLoss | None = None
+    """What the run store lacks; null if it has everything."""
 
     @property
     def ok(self) -> bool:

@@ -6,9 +6,11 @@ Live and simulated runs have the same steps; they differ in the rack and in the 
 from __future__ import annotations
 
 import asyncio
+import functools
 import math
 from abc import ABC
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 from netkv.errors import NetkvError
 from netkv.rack.base import Rack
@@ -17,12 +19,19 @@ from netkv.rack.report import RackEvent, RackSample
 from netkv.scenarios.changes import Changes
 from netkv.scenarios.clock import Clock
 from netkv.scenarios.collect import Collector
+from netkv.scenarios.events import TimelineEvent
 from netkv.scenarios.popularity import predicted_hit_ratio
 from netkv.scenarios.results import Phase
 from netkv.scenarios.run_plan import PlannedRun
+from netkv.scenarios.sample_times import SampleTimes
 from netkv.scenarios.timeline import Timeline
 
-SAMPLE_INTERVAL = 1.0
+ANSWER_S = 0.25
+"""Seconds that a sample waits for the answers of nodes."""
+MAX_LATE_S = 0.25
+"""Seconds after its time up to which a sample is taken; later, there is a gap."""
+_MAX_INTERVAL = 1.0
+"""The longest time between two samples in a phase of unknown length."""
 _SHORT_INTERVAL = 0.1
 """Seconds between checks for a failed node, and the shortest time between two samples."""
 _ROUNDING = 1e-9
@@ -31,6 +40,11 @@ _STALL_TIMEOUT = 15.0
 _DEREGISTRATION_TIMEOUT = 3.0
 """Seconds to wait for the deregistration of clients; clients themselves give up after 2."""
 _HOTTEST_ASKED = 100_000
+
+
+OnSample: TypeAlias = Callable[[Phase, RackSample, float | None], None]
+"""Takes a sample. Those of the load have the end of their interval, in seconds since the measured
+part began."""
 
 
 class RunFailedError(NetkvError):
@@ -47,7 +61,7 @@ class DrivenRun(ABC):
         planned: PlannedRun,
         *,
         on_event: Callable[[RackEvent], None],
-        on_sample: Callable[[Phase, RackSample], None],
+        on_sample: OnSample,
         on_phase: Callable[[str], None],
         clock: Clock,
     ) -> None:
@@ -92,12 +106,12 @@ class DrivenRun(ABC):
         finally:
             # The duration of the start is known only now, and event times depend on it.
             collector.epoch = self._clock.time() + self._scenario.warmup
+        # The first interval of the load begins here.
+        collector.fold("warmup", await self.rack.sample())
         if self._scenario.warmup > 0:
-            await self._load("warmup", self._scenario.warmup, None)
-        else:
-            await self.rack.sample()
-        collector.epoch = self._clock.time()
-        await self._load("measure", self._scenario.duration, Timeline(self._scenario))
+            await self._load("warmup", self._scenario.warmup, None, collector)
+        timeline = Timeline(self._scenario)
+        await self._load("measure", self._scenario.duration, timeline, collector)
         collector.stated["predicted_hit_ratio"] = await self._predict()
         await self._drain()
         collector.stated["acked_writes_lost"] = await self._verify()
@@ -108,8 +122,13 @@ class DrivenRun(ABC):
         self._on_phase("stopping")
         await self.rack.stop()
 
-    async def _load(self, phase: Phase, seconds: float, timeline: Timeline | None) -> None:
-        """Runs a phase with load and the events of `timeline`, and samples it every second."""
+    async def _load(
+        self, phase: Phase, seconds: float, timeline: Timeline | None, collector: Collector
+    ) -> None:
+        """Runs a phase with load and the events of `timeline`, and samples it every second.
+
+        Samples come before events of the same time: they are about the time before.
+        """
         # Until the client has the command, which may take seconds on a busy machine, how far the
         # part before was says nothing about this one.
         self._load_part = None
@@ -117,26 +136,55 @@ class DrivenRun(ABC):
         await self.rack.client.command({"do": "phase", "name": phase})
         begun = self._clock.now()
         self._load_part = begun, seconds
-        next_sample = begun + SAMPLE_INTERVAL
-        end = begun + seconds
-        while True:
-            due = timeline.next_at() if timeline is not None else None
-            wake = min(next_sample, end, begun + due if due is not None else end)
-            await self._sleep_until(wake)
-            now = self._clock.now()
+        collector.epoch = self._clock.time() + (seconds if phase == "warmup" else 0.0)
+        grid = SampleTimes(seconds, of_warmup=phase == "warmup")
+        while (due := grid.next) is not None:
+            event_at = timeline.next_at() if timeline is not None else None
+            await self._sleep_until(begun + (due if event_at is None else min(due, event_at)))
+            # `now - begun` may be below the time of an event by a rounding error.
+            elapsed = self._clock.now() - begun + _ROUNDING
+            if elapsed >= due:
+                await self._sample_load(phase, grid, begun, elapsed)
             if timeline is not None:
-                # `now - begun` may be below the time of the event by a rounding error.
-                for event in timeline.take(now - begun + _ROUNDING):
-                    self.rack.emit(**self._changes.fields(event, "scenario"))
-                    await timeline.perform(event, self.rack, phase)
-            # A remainder shorter than half an interval is part of the previous sample.
-            if now >= end or (now >= next_sample and end - now > SAMPLE_INTERVAL / 2):
-                await self._sample(phase)
-                next_sample += SAMPLE_INTERVAL
-            elif now >= next_sample:
-                next_sample = end
-            if now >= end:
+                for event in timeline.take(elapsed):
+                    await self._perform(functools.partial(self._event, event, timeline, phase))
+        await self._performed()
+
+    async def _event(self, event: TimelineEvent, timeline: Timeline, phase: Phase) -> None:
+        self.rack.emit(**self._changes.fields(event, "scenario"))
+        await timeline.perform(event, self.rack, phase)
+
+    async def _perform(self, action: Callable[[], Awaitable[None]]) -> None:
+        """Carries out an action; the load and its samples must not wait for it.
+
+        In virtual time, none passes meanwhile.
+        """
+        await action()
+
+    async def _performed(self) -> None:  # noqa: B027 (nothing to wait for in virtual time)
+        """Waits until all actions are carried out; raises their errors."""
+
+    async def _sample_load(
+        self, phase: Phase, grid: SampleTimes, begun: float, elapsed: float
+    ) -> None:
+        """Takes the sample that is due `elapsed` seconds after the beginning of the phase."""
+        due = grid.pass_until(elapsed)
+        at_end = grid.next is None
+        if elapsed - due > MAX_LATE_S and not at_end:
+            return  # a gap; its operations are in the next sample
+        while True:
+            samples = await self.rack.samples(ANSWER_S)
+            since = self._clock.now() - self._clock.time() - begun
+            times = grid.place([since + sample.time for sample in samples])
+            for sample, time in zip(samples, times, strict=True):
+                self._on_sample(phase, sample, time)
+            if not at_end or grid.complete:
                 return
+            # The next phase begins with a command to the load generator.
+            if self._clock.now() - begun > grid.seconds + _STALL_TIMEOUT:
+                raise RunFailedError(
+                    f"The load generator has not answered for {_STALL_TIMEOUT:g} s."
+                )
 
     async def _sleep_until(self, wake: float) -> None:
         """Sleeps until `wake`; raises `RunFailedError` as soon as a failed node ends the run."""
@@ -156,7 +204,7 @@ class DrivenRun(ABC):
 
     async def _sample(self, phase: Phase) -> RackSample:
         sample = await self.rack.sample()
-        self._on_sample(phase, sample)
+        self._on_sample(phase, sample, None)
         return sample
 
     async def _predict(self) -> float | None:
@@ -234,7 +282,7 @@ class DrivenRun(ABC):
         phase lasts minutes, and samples of it would cost more than its simulation.
         """
         now = self._clock.now()
-        return now + min(max(_SHORT_INTERVAL, (now - begun) / 10), SAMPLE_INTERVAL)
+        return now + min(max(_SHORT_INTERVAL, (now - begun) / 10), _MAX_INTERVAL)
 
     def _note(self, text: str) -> None:
         self.rack.emit("note", "rack", text)

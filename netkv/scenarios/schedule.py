@@ -25,8 +25,8 @@ from typing import Any
 
 PHASES = ("compiling", "starting", "preload", "warmup", "measure", "drain", "verify", "stopping")
 """The phases of a run, in order; a run may lack some. `preload`: caches are filled."""
-ENDED = ("done", "known")
-"""A run has ended: it was executed, or its result is stored already."""
+ENDED = ("done", "failed", "cancelled", "known")
+"""A run has ended: it was executed, with this status, or its result is stored already."""
 
 TEXTS = {
     "compiling": "compiling",
@@ -38,6 +38,8 @@ TEXTS = {
     "verify": "verifying",
     "stopping": "stopping",
     "done": "done",
+    "failed": "failed",
+    "cancelled": "cancelled",
     "known": "stored already",
 }
 """The phases for users."""

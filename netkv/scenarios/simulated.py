@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from netkv.rack.report import RackEvent, RackSample
-from netkv.scenarios.results import Phase
-from netkv.scenarios.run import DrivenRun
+from netkv.rack.report import RackEvent
+from netkv.scenarios.run import DrivenRun, OnSample
 from netkv.scenarios.run_plan import PlannedRun
 from netkv.sim.rack import SimRack, VirtualClock
 
@@ -21,7 +20,7 @@ class SimRun(DrivenRun):
         planned: PlannedRun,
         *,
         on_event: Callable[[RackEvent], None],
-        on_sample: Callable[[Phase, RackSample], None],
+        on_sample: OnSample,
         on_phase: Callable[[str], None],
     ) -> None:
         spec = planned.scenario.rack(planned.scheme, planned.seed)

@@ -149,6 +149,9 @@ def _summary(group: list[RunResult]) -> Summary:
         scheme=group[0].scheme,
         params=group[0].params,
         not_recovered=sum(len(recovery.not_recovered(run.unfinished_recoveries)) for run in group),
+        recoveries_interrupted=sum(
+            recovery.interrupted(run.unfinished_recoveries) for run in group
+        ),
         failed=sum(run.status == "failed" for run in group),
         cancelled=sum(run.status == "cancelled" for run in group),
         **{

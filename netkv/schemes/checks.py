@@ -108,18 +108,7 @@ def _check_one_client(limit: str, lab: LabSpec) -> None:
 
 
 def _check_entries(scheme: str, options: SwitchCache) -> None:
-    """Raises `MisfitError` if the cache has no entries, or more than the switch has room for."""
-    if options.cache_entries == 0:
-        plain = [
-            each.name
-            for each in registry.all_schemes()
-            if not issubclass(each.options, SwitchCache) and not each.multigets
-        ]
-        raise MisfitError(
-            f"The scheme '{scheme}' needs 'lab.cache_entries' of at least 1.\n"
-            f"  Schemes without a cache: {', '.join(plain) or 'none'}.",
-            *("lab", "cache_entries"),
-        )
+    """Raises `MisfitError` if the cache has more entries than the switch has room for."""
     if options.cache_entries > options.max_entries:
         raise MisfitError(
             f"The scheme '{scheme}' supports 'lab.cache_entries' up to {options.max_entries}, "

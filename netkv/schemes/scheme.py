@@ -7,9 +7,10 @@ reads the properties of a scheme from its `Scheme`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from netkv import resources
 from netkv.errors import NetkvError
@@ -80,7 +81,7 @@ def _never_stale(lab: LabSpec) -> float | None:  # noqa: ARG001 (a fixed signatu
     return None
 
 
-def _no_mutants() -> Mapping[str, Callable[[LabSpec], CardDesign]]:
+def _no_mutants() -> Mapping[str, Broken]:
     return {}
 
 
@@ -185,8 +186,8 @@ class Scheme:
     """The FPGA cards before servers or clients; None: these are cabled to the switch."""
     card_before: Literal["servers", "clients"] = "servers"
     """Where its cards are, if it has any."""
-    mutants: Callable[[], Mapping[str, Callable[[LabSpec], CardDesign]]] = _no_mutants
-    """Cards with one rule broken, by the names of the defects: `netkv soak` must find them."""
+    mutants: Callable[[], Mapping[str, Broken]] = _no_mutants
+    """The scheme with one rule broken, by the names of the defects: `netkv soak` must find them."""
     metrics: tuple[Metric, ...] = ()
     """Metrics of its runs, in addition to those of all runs (`netkv.metrics.common`)."""
 
@@ -278,14 +279,20 @@ class Scheme:
         checks.check_soak(self)
 
 
+Broken: TypeAlias = "Callable[[Scheme], AbstractContextManager[Scheme]]"
+"""Breaks a rule of a scheme. The scheme of the context, and it alone, is to be used there."""
+
+
 def compile_program(program: Path, defines: Mapping[str, str]) -> bytes:
-    """Compile a program, with `p4/` as include path, to a bundle.
+    """Compile a program to a bundle. Included files are found beside the program, then in `p4/`:
+    a copy of a program may have some of its files beside it.
 
     Raises `NetkvError` with the compiler's report.
     """
     from netkv import _engine
 
     try:
-        return _engine.compile_p4(str(program), [str(resources.path("p4"))], dict(defines))
+        includes = [str(program.parent), str(resources.path("p4"))]
+        return _engine.compile_p4(str(program), includes, dict(defines))
     except _engine.CompileError as error:
         raise NetkvError(str(error)) from error

@@ -65,9 +65,12 @@ class SwitchControl:
         self._bytes = 0
         """Bytes of messages that the engine does not count."""
         self.runs = True
-        """Whether the switch runs."""
+        """Whether the switch runs; False also if it is thought to have stopped."""
+        self.connected = True
+        """Whether the switch can reach the controller, if it runs."""
         self.blank = True
-        """Whether no controller has handled the present start of the switch."""
+        """Whether no controller has handled the present start of the switch; also after it has lost
+        its state."""
         self.topology: Topology | None = None
         """The last changed topology, if any; the control plane was made with the one before."""
         self._on_write = on_write
@@ -215,10 +218,15 @@ class Controller:
 
     @property
     def cached_count(self) -> int:
-        """Number of cached entries; 0 while nothing is handled."""
-        if self._handles and isinstance(self.control_plane, base.CountsCached):
+        """Number of cached entries. While nothing is handled, it is the last one, unless all
+        switches have lost their state since."""
+        if not self._handles and all(it.blank for it in self.switches.values()):
+            return 0
+        if isinstance(self.control_plane, base.CountsCached):
             return self.control_plane.cached_count()
-        return len(self.cached_keys())
+        if isinstance(self.control_plane, base.Caches):
+            return len(self.control_plane.cached_keys())
+        return 0
 
     def cached_keys(self) -> list[bytes]:
         """The keys that the control plane has cached; none while nothing is handled."""
@@ -244,9 +252,25 @@ class Controller:
             self.deadline = self.disk.deadline
 
     def switch_lost(self, switch: SwitchControl) -> None:
-        """The controller notices that a switch is down."""
+        """The controller notices that a switch is down, or out of its reach."""
+        if not switch.connected and switch.runs:
+            self.switch_stopped(switch)
         if self._several and not switch.runs:
             self.handle(base.SwitchLost(switch.name))
+
+    def switch_connected(self, switch: SwitchControl) -> None:
+        """A switch that ran on without a connection has one again, after that was noticed. If the
+        control plane does not keep switches, the program is loaded again, as into any switch."""
+        switch.runs = True
+        if not self.runs:
+            return
+        if self.control_plane.keeps_switches:
+            self._pass_on(switch)
+            self.simulation.connect(switch.number, True)
+            self.handle(base.SwitchFound(switch.name))
+        else:
+            switch.load()
+            self._restarted(switch)
 
     def switch_started(self, switch: SwitchControl) -> None:
         """A switch is up again, with empty tables; a controller is present."""
@@ -290,6 +314,7 @@ class Controller:
         self.runs = True
         for switch in self.switches.values():
             switch.topology = None
+            switch.runs = switch.runs and switch.connected  # the new controller cannot reach it
             if not (switch.runs and self.control_plane.keeps_switches and not switch.blank):
                 switch.end_session(requests=True)
                 if switch.runs:

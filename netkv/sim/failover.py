@@ -3,7 +3,8 @@
 Rules
 -----
 1. The controllers notice after the detection time (`ControlModel.detection_time`) that a switch has
-   stopped. They notice a start at once: the switch connects to its controller.
+   stopped, or is out of their reach. They notice a start at once: the switch connects to its
+   controller.
 2. A switch that has started is out of service until its control plane is ready (`Rerouting`), also
    if its stop was not noticed: it has lost its tables.
 3. Without a running controller nothing is noticed. New controllers notice the switches that do not
@@ -63,6 +64,10 @@ class Failover:
     def switch_stopped(self, switch: str, now: int) -> None:
         """A switch has stopped while the controllers run."""
         self._due[switch] = now + self._detection
+
+    def switch_found(self, switch: str) -> None:
+        """A switch is within reach of the controllers again before they have noticed the loss."""
+        self._due.pop(switch, None)
 
     def switch_started(self, switch: str) -> None:
         """A switch has started while the controllers run; its tables are empty."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from netkv import schemes
+from netkv import kinds, schemes
 from netkv.errors import NetkvError, UsageError, suggest
 from netkv.lab import state
 from netkv.lab.spec import LabSpec
@@ -126,7 +126,7 @@ def of(lab: LabSpec) -> Profile:
         where = ".".join(map(str, first["loc"]))
         raise UsageError(
             f"'lab.profile_changes' makes '{where}' of the profile '{lab.profile}' invalid: "
-            f"{first['msg']}."
+            f"{kinds.described(first)}."
         ) from error
 
 
@@ -173,8 +173,8 @@ def _read(file: Path) -> Profile:
         raise UsageError(
             f"The profile {file} cannot be read: {error.strerror or error}."
         ) from error
-    except (ValueError, ValidationError) as error:
+    except (ValueError, RecursionError) as error:
+        why = kinds.first(error) if isinstance(error, ValidationError) else error
         raise UsageError(
-            f"{file} is not a profile of this version ({error}). 'netkv calibrate' writes a new "
-            f"one."
+            f"{file} is not a profile of this version ({why}). 'netkv calibrate' writes a new one."
         ) from error

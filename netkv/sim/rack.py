@@ -178,6 +178,10 @@ class SimRack(Rack):
         self._programs = programs
         super().take_programs(programs)
 
+    def set_connected(self, switch: str, connected: bool) -> None:
+        """A switch that runs on loses its connection to the controllers, or has it again."""
+        self.switch_nodes[self.switches.index(switch)].set_connected(connected)
+
     def load_program(self, switch: int) -> None:
         """Loads the program into a switch again, which empties it."""
         self.engines[switch].load(self._bundle(switch))
@@ -190,6 +194,7 @@ class SimRack(Rack):
     def bring_up(self) -> None:
         """Starts the rack after the program is compiled. Raises `NetkvError`."""
         from netkv import _engine
+        from netkv.switch.assertions import AssertionWatch
 
         spec, lab = self.spec, self.spec.lab
         if not profiles.is_measured() and lab.profile == profiles.THIS_MACHINE:
@@ -200,6 +205,7 @@ class SimRack(Rack):
             _engine.Switch(self._bundle(number), spec.seed + number, lab.executor, lab.pipelines)
             for number in range(len(self.network.switches))
         ]
+        self._assertions = [AssertionWatch(engine) for engine in self.engines]
         document = config.rack_config(spec, self.scheme, self.network, self.profile, self._cards())
         try:
             self.simulation = _engine.Simulation(json.dumps(document), self.engines)
@@ -282,7 +288,7 @@ class SimRack(Rack):
         """
         if self.control:
             self.control, self.controllers = [], []
-            del self.simulation, self.engines
+            del self.simulation, self.engines, self._assertions
 
     def advance(self, until: int) -> None:
         """Advances virtual time to `until` (nanoseconds)."""
@@ -362,6 +368,9 @@ class SimRack(Rack):
     def take_sample(self) -> RackSample:
         """`sample` as a plain function."""
         client = self.simulation.sample()
+        for name, watch in zip(self.switches, self._assertions, strict=True):
+            for text in watch.new():
+                self.emit("note", name, text)
         statistics = self.simulation.statistics()
         return self.sampler.take(
             now=self.now,

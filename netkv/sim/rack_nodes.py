@@ -78,11 +78,28 @@ class SimSwitch(SimNode, nodes.Switch):
         else:
             control.started_alone()
 
+    def set_connected(self, connected: bool) -> None:
+        """The controllers can reach the switch from now on, or not any more. It runs on."""
+        self._check_running()
+        rack, control = self._rack, self._rack.control[self._number]
+        control.connected = connected
+        rack.simulation.cut_channel(self._number, not connected or rack.controller.partitioned)
+        if not connected:
+            if rack.controller.running:
+                rack.failover.switch_stopped(self.name, rack.simulation.now())
+        elif control.runs:
+            rack.failover.switch_found(self.name)
+        else:
+            if rack.controller.running:
+                rack.failover.switch_started(self.name)
+            control.controller.switch_connected(control)
+
     def _power_off(self) -> None:
         rack = self._rack
         rack.simulation.stop_switch(self._number)
         control = rack.control[self._number]
         control.controller.switch_stopped(control)
+        control.blank = True
         if rack.controller.running:
             rack.failover.switch_stopped(self.name, rack.simulation.now())
 
@@ -212,6 +229,8 @@ class SimController(SimNode, nodes.Controller):
 
     def __init__(self, name: str, rack: SimRack) -> None:
         super().__init__(name, rack)
+        self.partitioned = False
+        """Whether the control channels of all switches are cut."""
         self._actions_left: int | None = None
         """Actions before the controllers are killed; None: they are not to be killed."""
 
@@ -247,7 +266,11 @@ class SimController(SimNode, nodes.Controller):
 
     def _power_on(self, storage: Storage | None) -> None:  # noqa: ARG002 (Servers)
         rack = self._rack
-        down = [switch.name for switch in rack.switch_nodes if not switch.running]
+        down = [
+            switch.name
+            for switch, control in zip(rack.switch_nodes, rack.control, strict=True)
+            if not (switch.running and control.connected)
+        ]
         rack.failover.controllers_started(down, rack.simulation.now())
         for controller in rack.controllers:
             controller.replace()
@@ -259,8 +282,9 @@ class SimController(SimNode, nodes.Controller):
             controller.stopped()
 
     def _cut(self, cut: bool) -> None:
-        for switch in range(len(self._rack.switches)):
-            self._rack.simulation.cut_channel(switch, cut)
+        self.partitioned = cut
+        for switch, control in enumerate(self._rack.control):
+            self._rack.simulation.cut_channel(switch, cut or not control.connected)
 
     def _kill_between_actions(self) -> None:
         self._end()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,11 @@ from netkv.soak.case import Case
 from netkv.soak.case_generator import generate
 from netkv.soak.pool import Player
 from netkv.soak.run import Outcome
+
+SLOW = 100.0
+"""A seed is slow if it takes this many times the processor time of the median."""
+_COMPARED = 10
+"""Number of seeds from which on their times are compared."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,17 @@ class Search:
     mutant: str | None = None
 
 
+@dataclass(frozen=True)
+class Slow:
+    """A seed that took far more processor time than the others."""
+
+    seed: int
+    seconds: float
+    """Its processor time."""
+    times: float
+    """How many times the median of all seeds."""
+
+
 @dataclass
 class Tally:
     """Totals of the search so far."""
@@ -45,11 +62,30 @@ class Tally:
     """Seeds with a violation."""
     following: int = 0
     """The lowest seed that has not ended."""
+    durations: dict[int, float] = field(default_factory=dict)
+    """Processor time of each seed, in seconds."""
 
     @property
     def rate(self) -> float:
         """Operations per second of the wall clock."""
         return self.operations / self.elapsed if self.elapsed else 0.0
+
+    @property
+    def slow(self) -> list[Slow]:
+        """Seeds that took `SLOW` times the processor time of the median, the slowest first.
+
+        A seed that does so repeats something without need: a fault of netkv, although not one of
+        the scheme.
+        """
+        if len(self.durations) < _COMPARED:
+            return []
+        median = statistics.median(self.durations.values())
+        slow = [
+            Slow(seed, seconds, seconds / median)
+            for seed, seconds in self.durations.items()
+            if seconds >= SLOW * median > 0
+        ]
+        return sorted(slow, key=lambda each: -each.seconds)
 
 
 @dataclass(frozen=True)
@@ -87,6 +123,7 @@ def search(
         tally.operations += outcome.operations
         tally.unchecked += outcome.unchecked
         tally.faults += outcome.faults
+        tally.durations[case.seed] = outcome.processor_seconds
         ended.add(case.seed)
         while tally.following in ended:
             ended.remove(tally.following)

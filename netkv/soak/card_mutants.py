@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -10,7 +11,7 @@ from netkv.fpga.manifest import Manifest
 from netkv.fpga.mutants import NONE, UNIT_BITS, Mutant
 from netkv.lab.spec import LabSpec
 from netkv.schemes.options import CardCache
-from netkv.schemes.scheme import CardDesign
+from netkv.schemes.scheme import Broken, CardDesign, Scheme
 
 UNITS = CardCache.unit_cycles >> UNIT_BITS
 """Units of time of a design with mutants in one of the design as it ships."""
@@ -20,15 +21,22 @@ CardOf = Callable[[LabSpec], CardDesign]
 
 def cards(
     original: CardOf, mutants: Sequence[Mutant], design: Callable[[], Manifest]
-) -> Mapping[str, CardOf]:
-    """The card with each mutant, by name.
+) -> Mapping[str, Broken]:
+    """The scheme with each mutant of its card, by name.
 
     Args:
         original: the scheme's card of a lab.
         mutants: all of its design.
         design: the design with them.
     """
-    return {each.name: partial(_card, original, each, design) for each in (NONE, *mutants)}
+    return {
+        each.name: partial(_broken, partial(_card, original, each, design))
+        for each in (NONE, *mutants)
+    }
+
+
+def _broken(card: CardOf, scheme: Scheme) -> AbstractContextManager[Scheme]:
+    return nullcontext(replace(scheme, card=card))
 
 
 def _card(
@@ -37,6 +45,6 @@ def _card(
     card = original(lab)
     # The mutant comes first: later writes already depend on it.
     settings = {"mutant": mutant.number, **card.settings}
-    for name in ("lifetime", "max_age"):
+    for name in ("lifetime", "max_age", "second"):
         settings[name] *= UNITS
     return replace(card, manifest=design(), settings=settings)

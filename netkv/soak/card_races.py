@@ -17,6 +17,7 @@ from netkv.scenarios import faults
 from netkv.scenarios.events import Direction, FaultKind, LinkFault, TimelineEvent
 from netkv.sim.models import LinkModel, Profile, ServerModel, Time
 from netkv.soak.case import Case, Fault
+from netkv.soak.corruption import HIGH, source
 from netkv.soak.random_draw import RandomDraw
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ def _faults(
 ) -> tuple[Fault, ...]:
     """Bad links, and restarts of card and server."""
     nodes = (card, f"{Servers.NAME}0", Client.NAME)
-    found = [_bad_link(draw, node, case.duration, gap, kinds) for node in nodes]
+    corruption = source(case)
+    found = [_bad_link(draw, corruption, node, case.duration, gap, kinds) for node in nodes]
     # Drawn in every case, so that `kinds` changes no other draw.
     seed, restarts = draw.seed(), draw.chance(0.7)
     restarted = nodes[: draw.one((1, 1, 2))]
@@ -128,9 +130,14 @@ def _restarts(events: Sequence[TimelineEvent]) -> Iterator[Fault]:
 
 
 def _bad_link(
-    draw: RandomDraw, node: str, duration: float, gap: float, kinds: Sequence[FaultKind]
+    draw: RandomDraw,
+    corruption: RandomDraw,
+    node: str,
+    duration: float,
+    gap: float,
+    kinds: Sequence[FaultKind],
 ) -> Fault | None:
-    """A link that loses, copies and reorders packets; None for a good one."""
+    """A link that loses, copies, corrupts and reorders packets; None for a good one."""
     span, delay, jitter = draw.scale(4, 40), draw.scale(0.5, 5), draw.scale(0.5, 10)
     drawn = {
         "loss": (draw.chance(0.2), {"loss": draw.scale(0.0005, 0.01)}),
@@ -143,6 +150,7 @@ def _bad_link(
             draw.chance(0.3),
             {"delay": round(gap * delay, 9), "jitter": round(gap * jitter, 9)},
         ),
+        "corrupt": (corruption.chance(0.4), {"corrupt": corruption.scale(0.001, HIGH)}),
     }
     values: dict[str, Any] = {}
     for kind, (chosen, settings) in drawn.items():

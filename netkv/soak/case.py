@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import Field, ValidationError
 
+from netkv import kinds
 from netkv.errors import UsageError
 from netkv.lab.spec import RackSpec
 from netkv.options import Spec
@@ -16,15 +17,36 @@ from netkv.scenarios.events import TimelineEvent
 from netkv.sim.models import Profile
 
 
+class ConnectionEvent(TimelineEvent):
+    """A switch loses its connection to the controller, or has it again. The switch runs on. Only
+    the simulator can do that."""
+
+    ACTIONS: ClassVar[tuple[str, ...]] = (*TimelineEvent.ACTIONS, "disconnect", "connect")
+
+    disconnect: str | None = None
+    """The connection of this switch is lost. The controller notices that as it would notice that
+    the switch has stopped."""
+    connect: str | None = None
+    """This switch has its connection again."""
+
+    @property
+    def node(self) -> str | None:
+        """The switch."""
+        return self.disconnect or self.connect
+
+
+Event: TypeAlias = TimelineEvent | ConnectionEvent
+
+
 class Fault(Spec):
     """A fault from its beginning to its end, in seconds of load."""
 
-    begin: TimelineEvent
-    end: TimelineEvent | None = None
+    begin: Event
+    end: Event | None = None
     """None: the fault has no duration."""
 
     @property
-    def events(self) -> tuple[TimelineEvent, ...]:
+    def events(self) -> tuple[Event, ...]:
         """Beginning and end."""
         return (self.begin,) if self.end is None else (self.begin, self.end)
 
@@ -39,7 +61,7 @@ class Case(Spec):
     program: Path | None = None
     """P4 source that replaces the scheme's program."""
     mutant: str | None = None
-    """A defect of the scheme's card (`Scheme.mutants`)."""
+    """A defect of the scheme (`Scheme.mutants`)."""
     idle: Annotated[float, Field(ge=0, le=3600)] = 0.0
     """Virtual seconds between the rack's start and that of the load."""
     duration: Annotated[float, Field(gt=0, le=3600)]
@@ -48,7 +70,7 @@ class Case(Spec):
     """The faults, in the order of their beginnings."""
 
     @property
-    def schedule(self) -> list[tuple[TimelineEvent, Fault]]:
+    def schedule(self) -> list[tuple[Event, Fault]]:
         """Beginnings and ends of all faults, in the order of their times."""
         events = [(event, fault) for fault in self.faults for event in fault.events]
         return sorted(events, key=lambda each: each[0].at)
@@ -66,10 +88,8 @@ def load(file: Path) -> Case:
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror or error}.") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the document"
         raise UsageError(
-            f"{file} is not a case of 'netkv soak' ({where}: {first['msg']}). "
+            f"{file} is not a case of 'netkv soak' ({kinds.first(error)}). "
             f"'netkv soak SCHEME' writes one when it finds a violation."
         ) from error
 

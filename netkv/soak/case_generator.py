@@ -46,6 +46,7 @@ from netkv.sim.models import (
     Time,
 )
 from netkv.soak.case import Case, Fault
+from netkv.soak.corruption import with_corruption
 from netkv.soak.random_draw import RandomDraw
 
 GUARD = 2.05
@@ -69,7 +70,7 @@ def generate(
     mutant: str | None = None,
 ) -> Case:
     """The case of a seed. `kinds` may be empty; `program` replaces the scheme's P4 program, and
-    `mutant` names a defect of its card."""
+    `mutant` names a defect of the scheme."""
     draw = RandomDraw(seed)
     duration = draw.between(0.5, 2.5)
     operations = draw.scale(2_000, 40_000)
@@ -101,6 +102,8 @@ def generate(
         faults=_faults(draw, rack, duration, kinds),
     )
     case = _with_later_draws(draw, case, schemes.get(scheme).max_pipelines)
+    if "corrupt" in kinds:
+        case = with_corruption(case)
     adapt = schemes.get(scheme).soak_case
     return _with_detection_time(draw, case if adapt is None else adapt(draw, case, kinds))
 
@@ -237,10 +240,12 @@ def _with_later_draws(draw: RandomDraw, case: Case, most: int) -> Case:
 
 def _with_detection_time(draw: RandomDraw, case: Case) -> Case:
     """Most faults of switches are shorter than the usual time, so they would never be routed
-    around. Drawn last, and with several switches only: other seeds keep their draws."""
-    if case.rack.lab.topology.kind == "rack":
-        return case
+    around. Drawn last, and with several switches only: other seeds keep their draws. The scheme
+    may have chosen it."""
     profile = case.profile
+    chosen = "detection_time" in profile.control.model_fields_set
+    if case.rack.lab.topology.kind == "rack" or chosen:
+        return case
     control = profile.control.model_copy(update={"detection_time": draw.scale(100, 200_000)})
     return case.model_copy(update={"profile": profile.model_copy(update={"control": control})})
 
@@ -298,7 +303,11 @@ def _faults(
 ) -> tuple[Fault, ...]:
     every, last = draw.scale(0.02, 0.5), draw.scale(0.005, 0.4)
     seed = draw.seed()
-    possible = [kind for kind in kinds if kind != "slow" or rack.lab.service_rate is not None]
+    possible = [
+        kind
+        for kind in kinds
+        if kind != "corrupt" and (kind != "slow" or rack.lab.service_rate is not None)
+    ]
     if not possible:
         return ()
     events = faults.random_schedule(

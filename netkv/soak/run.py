@@ -16,9 +16,11 @@ import functools
 import hashlib
 import json
 import math
+import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +29,11 @@ from netkv.control import base
 from netkv.errors import NetkvError, UsageError, suggest
 from netkv.lab.spec import LabSpec
 from netkv.rack.report import RackEvent
-from netkv.scenarios.events import TimelineEvent
 from netkv.scenarios.timeline import carry_out
 from netkv.schemes.programs import Programs
+from netkv.schemes.scheme import Broken
 from netkv.sim.rack import SECOND, SimRack
-from netkv.soak.case import Case, Fault
+from netkv.soak.case import Case, ConnectionEvent, Event, Fault
 from netkv.soak.verdict import CRASH, LOST, RULE, STUCK, Judge, Violation
 
 MAX_WAIT = 30.0
@@ -56,6 +58,8 @@ class Outcome:
     """Virtual time of the rack in seconds; times of faults count from here."""
     fingerprint: str
     """A hash that is equal for equal runs."""
+    processor_seconds: float = field(default=0.0, compare=False)
+    """Processor time that it took to play."""
 
     @property
     def violation(self) -> Violation | None:
@@ -81,18 +85,21 @@ def play(case: Case, hooks: Hooks | None = None, scheme: schemes.Scheme | None =
 
     Raises `NetkvError` if it cannot be played: no such scheme or mutant, a program with errors.
     """
-    return asyncio.run(_Run(case, hooks or Hooks(), scheme).play())
+    scheme = scheme or schemes.of(case.rack)
+    broken = nullcontext if case.mutant is None else mutant(scheme, case.mutant)
+    with broken(scheme) as scheme:
+        return asyncio.run(_Run(case, hooks or Hooks(), scheme).play())
 
 
-def with_mutant(scheme: schemes.Scheme, name: str) -> schemes.Scheme:
-    """The scheme with a defect of its card; raises `UsageError` if it has none of this name."""
+def mutant(scheme: schemes.Scheme, name: str) -> Broken:
+    """The mutant of a scheme; raises `UsageError` if it has none of this name."""
     known = scheme.mutants()
     if name not in known:
         raise UsageError(
             f"The scheme '{scheme.name}' has no mutant '{name}'."
             + (f"\n  {suggest(name, known, label='Mutants')}" if known else "")
         )
-    return replace(scheme, card=known[name])
+    return known[name]
 
 
 class _StuckError(Exception):
@@ -100,12 +107,9 @@ class _StuckError(Exception):
 
 
 class _Run:
-    def __init__(self, case: Case, hooks: Hooks, scheme: schemes.Scheme | None) -> None:
+    def __init__(self, case: Case, hooks: Hooks, scheme: schemes.Scheme) -> None:
         self._case = case
         self._hooks = hooks
-        scheme = scheme or schemes.of(case.rack)
-        if case.mutant is not None:
-            scheme = with_mutant(scheme, case.mutant)
         if case.program is not None:
             scheme = scheme.with_program(case.program)
         self._programs = _compiled(scheme, case.rack.lab)
@@ -118,6 +122,7 @@ class _Run:
         )
         self._max_staleness = scheme.max_staleness(case.rack.lab)
         self._judge = Judge(self._max_staleness)
+        self._started = time.process_time()
         self._faults = 0
         self._began = 0.0
         self._open: list[Fault] = []
@@ -148,6 +153,7 @@ class _Run:
             violations=tuple(self._violations),
             load_began=self._began,
             fingerprint=self._fingerprint(),
+            processor_seconds=time.process_time() - self._started,
         )
 
     async def _play(self) -> None:
@@ -178,7 +184,7 @@ class _Run:
                 await self._carry_out(event, fault)
         return self._load_until(self._case.duration)
 
-    async def _carry_out(self, event: TimelineEvent, fault: Fault) -> None:
+    async def _carry_out(self, event: Event, fault: Fault) -> None:
         stopped = event.kill or event.stop
         if stopped in self._rack.switches and self._tolerates is not None:
             assert stopped is not None
@@ -186,7 +192,10 @@ class _Run:
                 self._left_out.append(fault)
                 return
         self._hooks.on_fault(self._rack.now, event.describe())
-        await carry_out(event, self._rack)
+        if isinstance(event, ConnectionEvent):
+            self._rack.set_connected(event.node or "", event.connect is not None)
+        else:
+            await carry_out(event, self._rack)
         if event is not fault.begin:
             self._open.remove(fault)
             return
@@ -295,7 +304,14 @@ class _Run:
         # At least a nanosecond: a caller that waits for a fraction of one must make progress.
         rack.advance(rack.nanoseconds + max(math.ceil(seconds * SECOND), 1))
         self._sample = rack.take_sample().client_statistics
-        self._violations += self._judge.take(rack.now, self._sample)
+        self._violations += self._judge.take(rack.now, self._sample, self._most_corrupted)
+
+    def _most_corrupted(self) -> int:
+        """The most frames with flipped bits that can have arrived so far. A switch forwards a frame
+        whose transport checksum is wrong, and a later link may copy it."""
+        counts = self._rack.statistics
+        corrupted = int(counts["corrupted"])
+        return corrupted + int(counts["duplicated"]) if corrupted else 0
 
     def _found(self, kind: str, text: str) -> None:
         self._violations.append(Violation(kind=kind, text=text, at=self._rack.now))

@@ -11,7 +11,7 @@ from netkv.lab.hardware import TopologySpec
 from netkv.lab.spec import ClosedLoop, LabSpec, Poisson, WorkloadSpec
 from netkv.rack import layout
 from netkv.rack.nodes import Servers, Switch, kind_of, partitions
-from netkv.scenarios.events import TimelineEvent
+from netkv.scenarios.events import LinkFault, TimelineEvent
 from netkv.scenarios.faults import Target, target_of
 from netkv.schemes.options import SwitchCache
 from netkv.sim.models import HostModel, Profile, Time
@@ -205,7 +205,8 @@ def _one_way(event: TimelineEvent, direction: str) -> TimelineEvent:
 
 
 def _smaller_faults(fault: Fault) -> Iterator[Fault]:
-    """Simpler faults: a kill after fewer actions, one direction only, a shorter duration."""
+    """Simpler faults: a kill after fewer actions, one direction only, without corruption or only
+    with it, a shorter duration."""
     actions = fault.begin.after_actions
     if actions is not None:
         for fewer in (None, *_less(actions, 0)):
@@ -215,6 +216,12 @@ def _smaller_faults(fault: Fault) -> Iterator[Fault]:
     if link is not None and link.direction == "both":
         for direction in ("to", "from"):
             yield _changed(fault, functools.partial(_one_way, direction=direction))
+    if link is not None and link.corrupt:
+        only = LinkFault(node=link.node, direction=link.direction, corrupt=link.corrupt)
+        for other in (link.model_copy(update={"corrupt": 0.0}), only):
+            if not other.heals and other != link:
+                begin = fault.begin.model_copy(update={"link": other})
+                yield fault.model_copy(update={"begin": begin})
     if fault.end is None:
         return
     lasts = fault.end.at - fault.begin.at

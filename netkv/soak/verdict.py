@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from netkv.options import Spec
@@ -44,9 +44,14 @@ class Judge:
         """Number of reads so far that could not be judged."""
         self.repeated = 0
         """Number of requests so far that were sent again."""
+        self._malformed = 0
+        """Number of malformed frames so far."""
 
-    def take(self, now: float, sample: Mapping[str, Any]) -> list[Violation]:
-        """The violations in a sample of the load generator."""
+    def take(
+        self, now: float, sample: Mapping[str, Any], corrupted: Callable[[], int] = lambda: 0
+    ) -> list[Violation]:
+        """The violations in a sample of the load generator. `corrupted`: the most
+        frames that can have arrived with flipped bits since the start; each may be malformed."""
         self.completed += int(sample["completed"])
         self.unchecked += int(sample["unchecked_reads"])
         self.repeated += int(sample["retries"])
@@ -62,8 +67,11 @@ class Judge:
         ]
         if self._max_staleness is not None:
             found = self._without_permitted(now, sample, found)
-        wrong = int(sample["malformed"]) + int(sample["errors"])
-        if wrong:
+        malformed, errors = int(sample["malformed"]), int(sample["errors"])
+        self._malformed += malformed
+        # The count of the rack is read only if it matters.
+        unexplained = bool(malformed) and self._malformed > corrupted()
+        if wrong := errors + (malformed if unexplained else 0):
             text = f"Clients got {wrong} frames that answer none of their requests."
             found.append(Violation(kind=MALFORMED, text=text, at=now))
         return found

@@ -14,6 +14,7 @@ from typing import Any
 from netkv import _engine
 from netkv.errors import NetkvError, UsageError, sentence
 from netkv.p4rt.server import P4RuntimeServer
+from netkv.switch.assertions import AssertionWatch
 from netkv.switch.ports import Interface, Port, Ring
 
 _WATCH_SECONDS = 0.25
@@ -39,6 +40,8 @@ class Options:
     executor: str
     pipelines: int
     seed: int
+    stop_at_assertions: bool
+    """Whether a false assertion of the program ends the switch."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,13 @@ def run(
     about frames that no P4 program can process. Raises `NetkvError`: a port cannot be used, or the
     switch has ended by itself.
     """
-    switch = _engine.Switch(options.bundle, options.seed, options.executor, options.pipelines)
+    switch = _engine.Switch(
+        options.bundle,
+        options.seed,
+        options.executor,
+        options.pipelines,
+        options.stop_at_assertions,
+    )
     try:
         node = _engine.SwitchNode(
             switch,
@@ -136,27 +145,33 @@ async def _serve(
         try:
             node.start()
             listening(Running(served, options))
-            await _watch(node, options.ports, stop, warn)
+            await _watch(switch, node, options, stop, warn)
         finally:
             await server.stop()
 
 
 async def _watch(
+    switch: _engine.Switch,
     node: _engine.SwitchNode,
-    ports: Sequence[Port],
+    options: Options,
     stop: asyncio.Event,
     warn: Callable[[str], None],
 ) -> None:
-    """Returns when `stop` is set; raises `NetkvError` when the node has ended by itself."""
+    """Returns when `stop` is set; raises `NetkvError` when the switch has ended by itself."""
     warned: set[str] = set()
+    assertions = AssertionWatch(switch)
     while not stop.is_set():
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_WATCH_SECONDS):
                 await stop.wait()
         if (failure := node.failure()) is not None:
             raise NetkvError(failure)
+        for text in assertions.new():
+            if options.stop_at_assertions:
+                raise NetkvError(f"{text} The switch has ended, as '--stop-on-assert' says.")
+            warn(f"Warning: {text}")
         counts = node.statistics()
-        for name, text in _warnings(ports).items():
+        for name, text in _warnings(options.ports).items():
             if counts[name] and name not in warned:
                 warned.add(name)
                 warn(text)
@@ -184,10 +199,13 @@ def stop_signals(stop: asyncio.Event) -> Iterator[None]:
     """Lets SIGINT, SIGTERM and SIGHUP set the event."""
     loop = asyncio.get_running_loop()
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    for number in numbers:
-        loop.add_signal_handler(number, stop.set)
+    # `loop.add_signal_handler` would take the signals away from `netkv.cli.signals`.
+    before = {
+        number: signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
+        for number in numbers
+    }
     try:
         yield
     finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,5 +1,6 @@
 /* Headers on the wire (docs/wire-format.md) that programs share. A program lists the headers that
- * it uses in its headers_t. */
+ * it uses in its headers_t. The macro ..._FIELDS after a header has its fields in wire order, for
+ * the UDP checksum. */
 
 header ethernet_t {
     bit<48> dst;
@@ -39,10 +40,16 @@ header kv_t {
     bit<128> key;
 }
 
+#define KV_FIELDS hdr.kv.format, hdr.kv.op, hdr.kv.flags, hdr.kv.status, hdr.kv.length, \
+                  hdr.kv.sender, hdr.kv.request, hdr.kv.key
+
 /* 16 bytes of a value. */
 header chunk_t {
     bit<128> data;
 }
+
+#define VALUE_FIELDS hdr.value[0].data, hdr.value[1].data, hdr.value[2].data, hdr.value[3].data, \
+                     hdr.value[4].data, hdr.value[5].data, hdr.value[6].data, hdr.value[7].data
 
 @controller_header("packet_in")
 header packet_in_t {

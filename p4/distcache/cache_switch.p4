@@ -26,6 +26,7 @@ struct headers_t {
     load_t           load;
     chunk_t[8]       value; // value[i] belongs to array i
 }
+#define CHECKED_FIELDS KV_FIELDS, CACHE_METADATA_FIELDS, LOAD_FIELDS, VALUE_FIELDS
 
 #include "distcache/metadata.p4"
 #include "common/transport_parser.p4"

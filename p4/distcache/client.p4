@@ -20,9 +20,11 @@ struct headers_t {
     cache_metadata_t cache_metadata;
     load_t           load;
 }
+#define CHECKED_FIELDS KV_FIELDS, CACHE_METADATA_FIELDS, LOAD_FIELDS
 
 struct metadata_t {
     bit<8>  drop_reason;
+    bit<16> udp_checksum; // of UpdateChecksums; otherwise 0
     bit<32> key_hash;
     // the upper copy of the key
     bool    upper_here;

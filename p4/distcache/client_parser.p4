@@ -7,6 +7,7 @@ parser NetkvParser(packet_in packet,
     TransportParser() transport;
     KvParser()        kv;
     bit<16>           udp_port = 0;
+    bit<16>           needed = UDP_KV_BYTES; // of the UDP length
 
     state start {
         transport.apply(packet, hdr, std, udp_port);
@@ -27,14 +28,21 @@ parser NetkvParser(packet_in packet,
 
     state parse_cache_metadata {
         packet.extract(hdr.cache_metadata);
+        needed = needed + CACHE_METADATA_BYTES;
         transition select(hdr.kv.flags) {
             FLAG_LOAD &&& FLAG_LOAD: parse_load;
-            default: accept;
+            default: check_length;
         }
     }
 
     state parse_load {
         packet.extract(hdr.load);
+        needed = needed + LOAD_BYTES;
+        transition check_length;
+    }
+
+    state check_length {
+        verify(hdr.udp.length >= needed, error.LengthsDisagree);
         transition accept;
     }
 }

@@ -5,3 +5,5 @@ header load_t {
     bit<8>  number;
     bit<32> reads; // that it has answered in its statistics epoch
 }
+
+#define LOAD_FIELDS hdr.load.layer, hdr.load.number, hdr.load.reads

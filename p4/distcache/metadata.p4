@@ -2,6 +2,7 @@
 
 struct metadata_t {
     bit<8>  drop_reason;
+    bit<16> udp_checksum;  // of UpdateChecksums; otherwise 0
     bit<32> key_hash;
     bool    answered;      // reflected, so it needs no owner
     // the upper copy of the key
@@ -20,7 +21,7 @@ struct metadata_t {
     bool    readable;      // a GET of a valid entry
     bool    same_entry;    // an UPDATE for this generation
     bool    refreshed;     // an UPDATE with the latest value
-    bit<16> value_bytes;
+    bit<16> reply_bytes;   // UDP length of a reply of the switch, without a load
     // statistics
     bool    sampled;
     bit<16> epoch;

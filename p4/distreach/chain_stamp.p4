@@ -4,7 +4,8 @@ control ChainStamp(inout headers_t hdr, in metadata_t meta) {
     apply {
         hdr.version_stamp.incarnation = meta.own_incarnation;
         hdr.version_stamp.sequence = meta.sequence;
-        hdr.version_stamp.generation = (bit<32>) meta.position + 1; // switches passed so far
+        // The entry of the key in this switch, and the switches passed so far.
+        hdr.version_stamp.generation = meta.generation[23:0] ++ (meta.position + 1);
         hdr.version_stamp.bits = BIT_SEQUENCED;
         if (meta.past) {
             hdr.version_stamp.bits = hdr.version_stamp.bits | BIT_PAST;

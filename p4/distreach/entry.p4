@@ -16,8 +16,10 @@ control Entry(inout headers_t hdr, inout metadata_t meta) {
             meta.storable = false;
         }
         meta.stores = meta.applied || meta.filled || meta.refreshes;
-        // A recovery fills entries with records whose state it knows.
-        meta.incoming.latest = !meta.filled || (hdr.version_stamp.bits & BIT_LATEST) != 0;
+        // The server may have applied a later write since the controller got the record, and its
+        // reply may have passed before this FILL. Also in a recovery only a reply of the server
+        // makes the record the latest.
+        meta.incoming.latest = !meta.filled;
 
         if (meta.stores || meta.outdates || meta.loads || (meta.answers_reads && meta.serving)) {
             entry_flags.apply(meta);

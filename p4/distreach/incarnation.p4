@@ -37,9 +37,11 @@ control Incarnation(inout headers_t hdr, inout metadata_t meta) {
             } else if (meta.same_incarnation
                        && (hdr.version_stamp.bits & BIT_SEQUENCED) != 0) {
                 meta.past = (hdr.version_stamp.bits & BIT_PAST) != 0;
-                // The frame has passed all switches before this one, and all of them have the write.
+                // The frame has passed all switches before this one, and all of them have the write
+                // in an entry of this generation. Of an earlier one they have nothing any more.
                 meta.storable = (hdr.version_stamp.bits & BIT_STORED) != 0
-                                && hdr.version_stamp.generation == (bit<32>) meta.position;
+                                && hdr.version_stamp.generation[7:0] == meta.position
+                                && hdr.version_stamp.generation[31:8] == meta.generation[23:0];
                 meta.superseded = (hdr.version_stamp.bits & BIT_SUPERSEDED) != 0;
                 meta.sequence = hdr.version_stamp.sequence;
                 meta.own_incarnation = hdr.version_stamp.incarnation;

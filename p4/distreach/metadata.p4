@@ -31,6 +31,8 @@ struct stored_record_t {
 struct metadata_t {
     bit<8>            drop_reason;
     bit<8>            role;
+    bit<16>           udp_checksum;     // of UpdateChecksums; otherwise 0
+    bit<16>           reply_bytes;      // UDP length of the frame without its value
     bit<32>           key_hash;
     bit<8>            mode;             // of this switch
     // ports

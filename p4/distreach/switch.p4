@@ -23,6 +23,7 @@ struct headers_t {
     slot_t          slot;
     chunk_t[8]      value;
 }
+#define CHECKED_FIELDS KV_FIELDS, VERSION_STAMP_FIELDS, SLOT_FIELDS, VALUE_FIELDS
 
 #include "distreach/metadata.p4"
 #include "common/transport_parser.p4"

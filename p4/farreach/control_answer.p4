@@ -7,7 +7,7 @@ control ControlAnswer(inout headers_t hdr, in metadata_t meta) {
     bit<16>        bytes = 0;
 
     apply {
-        bytes = VERSION_STAMP_BYTES + SLOT_BYTES;
+        bytes = meta.reply_bytes;
         hdr.kv.status = STATUS_OK;
         if (!meta.same_generation && !meta.filled) {
             hdr.kv.status = STATUS_STALE;

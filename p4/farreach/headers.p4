@@ -8,9 +8,14 @@ header version_stamp_t {
     bit<8>  bits;
 }
 
+#define VERSION_STAMP_FIELDS hdr.version_stamp.incarnation, hdr.version_stamp.sequence, \
+                             hdr.version_stamp.generation, hdr.version_stamp.bits
+
 /* The entry that a message of the controller is about. number: a snapshot, or the count of
  * COUNT. */
 header slot_t {
     bit<16> entry;
     bit<32> number;
 }
+
+#define SLOT_FIELDS hdr.slot.entry, hdr.slot.number

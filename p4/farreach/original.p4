@@ -32,9 +32,8 @@ control Original(inout headers_t hdr, inout metadata_t meta, inout standard_meta
         hdr.slot.setValid();
         hdr.slot.entry = meta.entry[15:0];
         hdr.slot.number = meta.snapshot;
-        hdr.udp.length = UDP_KV_BYTES + VERSION_STAMP_BYTES + SLOT_BYTES
+        hdr.udp.length = meta.reply_bytes + SLOT_BYTES
                          + (bit<16>) meta.stored.chunks * CHUNK_BYTES;
-        hdr.udp.checksum = 0;
         hdr.ipv4.total_len = IPV4_BYTES + hdr.udp.length;
         meta.clones_left = CLONES_OF_FIRST_WRITE;
         clone_preserving_field_list(CloneType.E2E, (bit<32>) CPU_PORT, Kept.ORIGINAL);

@@ -111,6 +111,7 @@ parser NetkvParser(packet_in packet,
 
     state without_value {
         verify(hdr.udp.length >= header_bytes, error.LengthsDisagree);
+        meta.reply_bytes = hdr.udp.length;
         transition accept;
     }
 

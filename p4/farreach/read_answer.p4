@@ -17,7 +17,7 @@ control ReadAnswer(inout headers_t hdr, in metadata_t meta) {
         if (meta.stored.dirty) {
             hdr.version_stamp.bits = BIT_DIRTY; // the server lacks it: the client keeps a copy
         }
-        reply_address.apply(hdr, VERSION_STAMP_BYTES
+        reply_address.apply(hdr, meta.reply_bytes
                                  + (bit<16>) meta.stored.chunks * CHUNK_BYTES);
     }
 }

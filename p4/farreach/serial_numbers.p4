@@ -1,9 +1,17 @@
-/* Sequence numbers in the switch: 32 bits within this incarnation, 0 for every earlier incarnation
- * (docs/farreach.md). */
+/* Sequences of writes (docs/farreach.md). The number of a record is 0 if its incarnation is an
+ * earlier one. */
 
 /* Whether sequence number `a` is of a later write than `b`: serial numbers, which wrap. */
 bool is_newer(in bit<32> a, in bit<32> b) {
     return a != 0 && a != b && (b == 0 || a - b < 0x80000000);
+}
+
+/* Whether a sequence is of a later write than another: incarnation (32) | number (32). A sequence
+ * with number 0 is of no write. */
+bool is_later(in bit<64> a, in bit<64> b) {
+    return a[31:0] != 0
+           && (b[31:0] == 0 || is_newer(a[63:32], b[63:32])
+               || (a[63:32] == b[63:32] && is_newer(a[31:0], b[31:0])));
 }
 
 /* The incarnation with these lowest bits, among the last 8192 including the current one. */

@@ -12,6 +12,7 @@ parser ValueParser(packet_in packet, inout headers_t hdr, inout metadata_t meta,
         meta.incoming.chunks = padded[11:4];
         padded = padded & ~(CHUNK_BYTES - 1);
         verify(hdr.udp.length >= header_bytes + padded, error.LengthsDisagree);
+        meta.reply_bytes = hdr.udp.length - padded;
         transition select(meta.incoming.chunks) { 0: accept; default: chunk0; }
     }
     state chunk0 {

@@ -13,6 +13,6 @@ control WriteAnswer(inout headers_t hdr, in metadata_t meta) {
         hdr.version_stamp.generation = 0;
         hdr.version_stamp.bits = 0;
         remove_value.apply(hdr);
-        reply_address.apply(hdr, VERSION_STAMP_BYTES);
+        reply_address.apply(hdr, meta.reply_bytes);
     }
 }

@@ -5,3 +5,6 @@ header cache_metadata_t {
     bit<32> version;
     bit<8>  bitmap;
 }
+
+#define CACHE_METADATA_FIELDS hdr.cache_metadata.generation, hdr.cache_metadata.version, \
+                              hdr.cache_metadata.bitmap

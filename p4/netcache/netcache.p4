@@ -23,9 +23,11 @@ struct headers_t {
     cache_metadata_t cache_metadata;
     chunk_t[8]       value; // value[i] belongs to array i
 }
+#define CHECKED_FIELDS KV_FIELDS, CACHE_METADATA_FIELDS, VALUE_FIELDS
 
 struct metadata_t {
     bit<8>  drop_reason;
+    bit<16> udp_checksum;  // of UpdateChecksums; otherwise 0
     bit<32> key_hash;
     bool    answered;      // reflected, so it needs no owner
     // the entry of the key
@@ -38,7 +40,7 @@ struct metadata_t {
     bool    readable;      // a GET of a valid entry
     bool    same_entry;    // an UPDATE for this generation
     bool    refreshed;     // an UPDATE with the latest value
-    bit<16> value_bytes;
+    bit<16> reply_bytes;   // UDP length of a reply of the switch
     // statistics
     bool    sampled;
     bit<16> epoch;

@@ -13,6 +13,7 @@ parser NetkvParser(packet_in packet,
     KvParser()        kv;
     ValueParser()     value;
     bit<16>           udp_port = 0;
+    bit<16>           further_bytes = 0; // parsed after the kv header
 
     state start {
         transport.apply(packet, hdr, std, udp_port);
@@ -24,6 +25,7 @@ parser NetkvParser(packet_in packet,
 
     state parse_kv {
         kv.apply(packet, hdr);
+        meta.reply_bytes = hdr.udp.length;
         transition select(hdr.kv.op, hdr.kv.flags) {
             (OP_GET, 0 &&& FLAG_CACHE_METADATA): accept; // most frames
             (OP_UPDATE, FLAG_CACHE_METADATA &&& FLAG_CACHE_METADATA): parse_update;
@@ -36,12 +38,20 @@ parser NetkvParser(packet_in packet,
 
     state parse_cache_metadata {
         packet.extract(hdr.cache_metadata);
-        transition accept;
+        further_bytes = CACHE_METADATA_BYTES;
+        transition check_length;
     }
 
     state parse_update {
         packet.extract(hdr.cache_metadata);
-        value.apply(packet, hdr);
+        further_bytes = CACHE_METADATA_BYTES;
+        value.apply(packet, hdr, further_bytes);
+        transition check_length;
+    }
+
+    state check_length {
+        verify(hdr.udp.length >= UDP_KV_BYTES + further_bytes, error.LengthsDisagree);
+        meta.reply_bytes = hdr.udp.length - further_bytes;
         transition accept;
     }
 

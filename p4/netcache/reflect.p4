@@ -12,11 +12,10 @@ control Reflect(inout headers_t hdr, inout metadata_t meta) {
         address = hdr.ipv4.dst;
         hdr.ipv4.dst = hdr.ipv4.src;
         hdr.ipv4.src = address;
-        hdr.udp.length = UDP_KV_BYTES + meta.value_bytes;
+        hdr.udp.length = meta.reply_bytes;
         if (hdr.cache_metadata.isValid()) {
             hdr.udp.length = hdr.udp.length + CACHE_METADATA_BYTES;
         }
-        hdr.udp.checksum = 0;
         hdr.ipv4.total_len = IPV4_BYTES + hdr.udp.length;
     }
 }

@@ -7,7 +7,7 @@ control ValueArray(inout chunk_t chunk, inout metadata_t meta) {
         if (meta.readable) {
             chunk.setValid();
             cells.read(chunk.data, meta.row);
-            meta.value_bytes = meta.value_bytes + CHUNK_BYTES;
+            meta.reply_bytes = meta.reply_bytes + CHUNK_BYTES;
         } else {
             cells.write(meta.row, chunk.data);
             chunk.setInvalid();

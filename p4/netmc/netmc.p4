@@ -20,6 +20,9 @@ struct headers_t {
 
 struct metadata_t {
     bit<8>  drop_reason;
+    bit<16> udp_checksum; // of UpdateChecksums; otherwise 0
+    bool    received;     // at a port, not from this switch
+    bool    recirculates;
     bool    splits;
     bool    cloned;
     bit<9>  port;  // of the server of the current group

@@ -18,6 +18,7 @@ parser NetkvParser(packet_in packet,
 
     state parse_netmc {
         packet.extract(hdr.netmc);
+        meta.received = std.instance_type != RECIRCULATED;
         verify(hdr.ipv4.total_len == hdr.udp.length + IPV4_BYTES
                && hdr.udp.length >= UDP_NETMC_BYTES, error.LengthsDisagree);
         transition accept;

@@ -14,9 +14,11 @@ struct headers_t {
     udp_t        udp;
     kv_t         kv;
 }
+#define CHECKED_FIELDS KV_FIELDS
 
 struct metadata_t {
     bit<8>  drop_reason;
+    bit<16> udp_checksum; // of UpdateChecksums; otherwise 0
     bit<32> key_hash;
 }
 

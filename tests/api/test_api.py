@@ -42,7 +42,8 @@ def test_figures_of_a_scenario_are_sent_and_downloadable(served: Served) -> None
     document = get(f"{served.url}/api/v1/plots", params=runs).json()
     assert [figure["name"] for figure in document["figures"]] == ["throughput", "losses"]
     assert [trace["y"] for trace in document["figures"][1]["data"]] == [
-        [0.0] * 13 + [3.0] + [0.0] * 9
+        # A step has a point at both ends.
+        [0.0] * 26 + [3.0] * 2 + [0.0] * 18
     ] * 2
     (reason,) = document["left_out"]
     assert reason.startswith("'Missing' cannot be drawn: ")

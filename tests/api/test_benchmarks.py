@@ -71,7 +71,7 @@ def test_benchmark_shows_its_progress_and_is_cancelled(client: Client) -> None:
     ("name", "options", "field", "reason"),
     [
         ("startup", {"rounds": 0}, "options.rounds", "greater than or equal to 1"),
-        ("startup", {"rounds": "3"}, "options.rounds", "should be a valid integer"),
+        ("startup", {"rounds": "3"}, "options.rounds", "it should be a whole number"),
         ("startup", {"round": 3}, "options.round", "not permitted"),
         ("fpga", {}, "options.design", "required"),
         ("e2e", {"program": "/etc/passwd"}, "options.program", "should match pattern"),

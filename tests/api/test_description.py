@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import httpx
@@ -78,3 +79,23 @@ def test_examples_of_requests_can_run(served: Served, document: dict[str, Any]) 
             f"{served.url}/api/v1/scenarios/check", json=example, timeout=PATIENCE_S
         )
         assert answer.status_code == 200, answer.text
+
+
+def test_each_schema_has_a_title_of_its_own(document: dict[str, Any]) -> None:
+    """Generators of clients name classes after titles, and drop the second of one name."""
+    titles = {name: schema["title"] for name, schema in document["components"]["schemas"].items()}
+    assert titles == {name: name for name in titles}
+    assert not [name for name in titles if not name.isidentifier()]
+    assert {"TraceRequest", "TraceRequestInput"} <= set(titles)
+
+
+def test_names_of_columns_and_orders_are_listed(document: dict[str, Any]) -> None:
+    def parameter(path: str, name: str) -> dict[str, Any]:
+        found = document["paths"][f"/api/v1{path}"]["get"]["parameters"]
+        return next(each["schema"] for each in found if each["name"] == name)
+
+    known, option = parameter("/runs", "sort")["anyOf"]
+    assert {"started_at", "throughput_ops", "acked_writes_lost"} <= set(known["enum"])
+    assert re.fullmatch(option["pattern"], "workload.zipf")
+    known, _ = parameter("/runs/{run_id}/series", "columns")["items"]["anyOf"]
+    assert {"throughput_ops", "hit_ratio", "latency_p99_us", "server_load"} <= set(known["enum"])

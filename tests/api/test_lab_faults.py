@@ -11,6 +11,7 @@ from netkv.lab import state
 from netkv.scenarios import loader
 from netkv.scenarios.runner import run_scenario
 from tests.api.live_lab import Api, sampled, state_of
+from tests.api.prometheus import metrics, of
 from tests.waiting import until, until_async
 
 
@@ -85,6 +86,20 @@ def test_lossy_link_loses_frames_until_it_heals(api: Api, lab: str) -> None:
         lambda: api.get(f"{lab}/samples", after=sampled_before)["samples"], "a further sample comes"
     )
     assert lost() == final
+
+
+@pytest.mark.usefixtures("load")
+def test_corrupted_frames_are_counted_in_the_metrics(api: Api, lab: str) -> None:
+    def corrupted() -> float:
+        found = metrics(api).get("netkv_lab_corrupted_frames_total", [(labels, 0.0)])
+        return of(found, **labels)
+
+    labels = {"lab": lab.rpartition("/")[2], "node": "switch"}
+    until(lambda: "netkv_lab_corrupted_frames_total" in metrics(api), "the lab has counts")
+    before = corrupted()
+    api.post(f"{lab}/faults", {"link": {"node": "client", "corrupt": 0.5}})
+    until(lambda: corrupted() > before, "frames are corrupted")
+    assert api.post(f"{lab}/faults", {"link": {"node": "client"}}) == []
 
 
 def test_slow_fault_of_servers_ends_after_its_duration(api: Api, lab: str) -> None:

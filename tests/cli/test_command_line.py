@@ -297,7 +297,7 @@ def test_internal_error_is_one_sentence_and_a_log_file(
 def test_unusable_store_is_reported(netkv: Netkv, tmp_path: Path) -> None:
     result = netkv("runs", "list", NETKV_STORE=f"sqlite:///{tmp_path}")
     assert result.status == 1
-    assert "cannot be opened" in result.err
+    assert "cannot be used: unable to open database file" in result.err
     assert netkv("runs", "list", NETKV_STORE="nonsense").status == 2
 
 

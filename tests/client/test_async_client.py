@@ -117,6 +117,25 @@ async def test_concurrent_reads_and_cancelled_tasks(bring_up: BringUp) -> None:
         assert await rack.get(keys[0]) == b"key 0"
 
 
+async def test_reads_of_programs_and_their_hits_are_counted(bring_up: BringUp) -> None:
+    """The hit ratio of a lab includes them (`netkv.lab.rates`)."""
+    bring_up("netcache")
+    async with await AsyncClient.connect(timeout=PATIENCE_S) as rack:
+        await rack.put("hot", b"value")
+
+        async def a_switch_has_answered() -> bool:
+            await rack.get("hot")
+            return rack.statistics()["hits"] > 0
+
+        await until_async(a_switch_has_answered, "the switch answers a read")
+        before = rack.statistics()
+        assert await rack.get("hot") == b"value"
+        assert await rack.get("absent") is None
+        now = rack.statistics()
+        assert now["reads"] - before["reads"] == 2
+        assert now["hits"] - before["hits"] <= 1
+
+
 async def test_acknowledged_write_survives_a_kill_of_farreachs_switch(
     bring_up: BringUp,
 ) -> None:

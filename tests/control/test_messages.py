@@ -19,13 +19,13 @@ from netkv.control.messages import (
     decode,
     encode,
 )
-from tests.checksums import with_ipv4_checksum
+from tests.checksums import with_ipv4_checksum, with_udp_checksum
 
 KEY = bytes(range(16))
 ADMIT = bytes.fromhex(
     "02000a000064 02000a000001 0800"  # Ethernet: service, controller
     "45 00 0041 0000 0000 40 11 6648 0a000001 0a000064"  # IPv4: 65 bytes
-    "1390 1390 002d 0000"  # UDP: 5008, 45 bytes, no checksum
+    "1390 1390 002d 899f"  # UDP: 5008, 45 bytes, checksum
     "01 20 01 00 0000 ffff 00000007"  # kv: ADMIT, CACHE_METADATA, request 7
     "000102030405060708090a0b0c0d0e0f"
     "00000009 00000000 00"  # cache metadata: generation 9
@@ -33,7 +33,7 @@ ADMIT = bytes.fromhex(
 REPLY = bytes.fromhex(
     "02000a000001 02000a020000 0800"
     "45 00 0048 0000 0000 40 11 66a3 0a020000 0a000001"
-    "1390 1390 0034 0000"
+    "1390 1390 0034 c3b9"
     "01 01 02 00 0003 0001 00000102"  # GET_REPLY, CACHE_HIT, 3 bytes, client 1
     "000102030405060708090a0b0c0d0e0f"
     "61626300000000000000000000000000"  # padded to a chunk
@@ -52,7 +52,7 @@ def test_reply_with_a_value_is_encoded_as_documented() -> None:
 FILL = bytes.fromhex(
     "02000a000064 02000a000001 0800"
     "45 00 005b 0000 0000 40 11 662e 0a000001 0a000064"  # IPv4: 91 bytes
-    "1390 1390 0047 0000"
+    "1390 1390 0047 1177"
     "01 40 04 00 0003 ffff 00000007"  # kv: FILL, STAMPED, 3 bytes, request 7
     "000102030405060708090a0b0c0d0e0f"
     "00000002 00000009 0000000a 10"  # stamp: incarnation 2, number 9, generation 10, DIRTY
@@ -74,13 +74,13 @@ def test_entry_message_without_a_stamp_is_refused() -> None:
     bare = bytearray(FILL)
     bare[44] = 0
     with pytest.raises(MalformedFrameError, match="must have a version stamp"):
-        decode(bytes(bare))
+        decode(with_udp_checksum(bytes(bare)))
 
 
 LOADED = bytes.fromhex(
     "02000a000001 02000a020000 0800"
     "45 00 004e 0000 0000 40 11 669d 0a020000 0a000001"  # IPv4: 78 bytes
-    "1390 1390 003a 0000"  # UDP: 58 bytes
+    "1390 1390 003a a7a7"  # UDP: 58 bytes
     "01 01 1a 00 0003 0001 00000102"  # GET_REPLY; CACHE_HIT, UPPER, LOAD; 3 bytes; client 1
     "000102030405060708090a0b0c0d0e0f"
     "01 02 00000304"  # load: layer 1, switch 2, 772 reads
@@ -105,7 +105,7 @@ def test_packet_that_ends_within_its_load_is_refused() -> None:
     frame = bytearray(LOADED[:75])  # One byte of the load is missing.
     frame[17], frame[39] = 61, 41
     with pytest.raises(MalformedFrameError, match="75 bytes, but its headers say 76"):
-        decode(with_ipv4_checksum(bytes(frame)))
+        decode(with_udp_checksum(with_ipv4_checksum(bytes(frame))))
 
 
 @pytest.mark.parametrize("upper", [False, True])
@@ -151,7 +151,7 @@ def test_truncated_value_is_refused() -> None:
     frame = bytearray(REPLY)
     frame[47] = 17
     with pytest.raises(MalformedFrameError, match="86 bytes, but its headers say 87"):
-        decode(bytes(frame))
+        decode(with_udp_checksum(bytes(frame)))
 
 
 @pytest.mark.parametrize("length", range(len(ADMIT)))
@@ -166,7 +166,9 @@ def test_truncated_frame_is_refused(length: int) -> None:
         (12, 0x86, "not UDP over plain IPv4"),
         (14, 0x46, "no options"),
         (23, 6, "not UDP"),
-        (25, 0, "checksum is wrong"),
+        (25, 0, "IPv4 header checksum is wrong"),
+        (41, 0, "UDP checksum is wrong"),
+        (60, 0xFF, "UDP checksum is wrong"),
         (37, 0, "UDP port 4864"),
         (39, 0, "lengths in the IPv4 and UDP"),
         (42, 2, "layout version 2"),
@@ -177,8 +179,10 @@ def test_truncated_frame_is_refused(length: int) -> None:
 def test_wrong_byte_is_named(offset: int, value: int, error: str) -> None:
     frame = bytearray(ADMIT)
     frame[offset] = value
-    if 14 <= offset < 34 and error != "checksum is wrong":
-        frame = bytearray(with_ipv4_checksum(bytes(frame)))
+    if "checksum" not in error:
+        if 14 <= offset < 34:
+            frame = bytearray(with_ipv4_checksum(bytes(frame)))
+        frame = bytearray(with_udp_checksum(bytes(frame)))
     with pytest.raises(MalformedFrameError, match=error):
         decode(bytes(frame))
 
@@ -189,6 +193,7 @@ def test_random_frames_are_decoded_or_refused() -> None:
         frame = bytearray(ADMIT if random.random() < 0.5 else random.randbytes(90))
         for _ in range(random.randrange(4)):
             frame[random.randrange(len(frame))] = random.randrange(256)
+        frame[40:42] = bytes(2)  # none, so that the rest is read
         with contextlib.suppress(MalformedFrameError):
             decode(bytes(frame[: random.randrange(len(frame) + 1)]))
 

@@ -39,6 +39,9 @@ def test_yaml_block_is_a_scenario_or_part_of_one(block: Block, tmp_path: Path) -
         "sweep": {"workload.zipf": [0, 0.9]},
     }
     file = tmp_path / "scenario.yaml"
-    with file.open("w") as out:
-        YAML().dump(data if complete else {**defaults, **data}, out)
+    if complete:
+        file.write_text(block.text)
+    else:
+        with file.open("w") as out:
+            YAML().dump({**defaults, **data}, out)
     assert loader.load(file).schemes

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -158,8 +158,8 @@ def run(
     parameters: dict[str, int],
     folder: Path,
     seed: int = 1,
-    further: Sequence[Path] = (),
-    variables: Mapping[str, str] | None = None,
+    case: str = "",
+    mutant: int | None = None,
 ) -> None:
     """Runs the bench `name`; raises AssertionError with cocotb's words if a test of it fails.
 
@@ -169,13 +169,14 @@ def run(
         parameters: of the module.
         folder: for results.
         seed: of random numbers.
-        further: folders of RTL that are searched first.
-        variables: of the environment of the bench.
+        case: a case of the bench; empty: all.
+        mutant: the RTL is built with all mutants, and this one is chosen; 0: none.
     """
+    further = () if mutant is None else (sources.folder() / "mutants" / "bench",)
     results = folder / "results.xml"
     environment = {
         **os.environ,
-        **(variables or {}),
+        **({"COCOTB_TEST_FILTER": f"{case}(/|$)"} if case else {}),
         "COCOTB_TOPLEVEL": top,
         "COCOTB_TEST_MODULES": name,
         "COCOTB_RESULTS_FILE": str(results),
@@ -190,7 +191,7 @@ def run(
         "GPI_USERS": f"{find_libpython.find_libpython()};{cocotb_tools.config.pygpi_entry_point()}",
     }
     done = subprocess.run(
-        [build(top, parameters, further)],
+        [build(top, parameters, further), f"+mutant={mutant or 0}"],
         env=environment,
         cwd=folder,
         capture_output=True,
@@ -199,7 +200,8 @@ def run(
     printed = (done.stdout + done.stderr)[-6000:]
     print(printed)  # figures of the bench, with `pytest -s`
     assert results.exists(), f"the simulation ended without results:\n{printed}"
-    cases = ElementTree.parse(results).getroot().iter("testcase")
+    cases = list(ElementTree.parse(results).getroot().iter("testcase"))
+    assert cases, f"{name} has no case '{case}'"
     failed = [
         case.get("name")
         for case in cases

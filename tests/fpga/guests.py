@@ -213,6 +213,15 @@ def up(address: str) -> str:
     return f"ip link set eth0 up && ip address add {address}/24 dev eth0"
 
 
+def await_answer(guest: Guest) -> None:
+    """Waits until the server answers a ping of the guest.
+
+    A flood that has ended leaves its last frames in the queues before the guest. What finds these
+    full is dropped, as in any network, so pings may be lost until the guest has taken them.
+    """
+    guest.run(f"until ping -q -c 1 -W 5 {SERVER} >/dev/null; do :; done")
+
+
 def write_client(folder: Path) -> Path:
     """A program for guests that asks a memcached at an address and port, and checks its answers."""
     file = folder / "client.py"

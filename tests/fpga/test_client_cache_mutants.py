@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from netkv.fpga import sources
 from netkv.fpga.mutants import Mutant, places
 from netkv.schemes.client_cache import mutants
 from tests.fpga import bench
@@ -24,7 +23,7 @@ CONTROLLER = {
     "visible-during-mutation": "set_does_not_hide_a_mutation_that_passed_before",
     "serve-pending": "set_that_is_lost_is_never_served",
     "serve-old-epoch": "flush_ends_all_entries",
-    "serve-after-delayed-flush": "delayed_flush_ends_hits_until_a_command",
+    "serve-after-delayed-flush": "delayed_flush_ends_hits_while_it_may_take_effect",
     "serve-beyond-max-age": "maximum_age_bounds_what_is_served",
     "no-invalidation": "mutation_invalidates_before_the_server_has_it",
     "fill-ambiguous": "requests_with_one_opaque_are_not_mixed_up",
@@ -41,6 +40,27 @@ CONTROLLER = {
     "ignore-flush": "flush_ends_all_entries",
     "ignore-opaque-frames": "opaque_frame_ends_all_entries_behind_it",
     "fill-behind-unseen-mutation": "get_behind_an_unseen_mutation_does_not_fill_after_its_lifetime",
+    "acknowledge-another-store": "acknowledgement_is_for_its_own_store_only",
+    "acknowledge-mutation-as-set": "reply_to_a_delete_changes_no_other_entry",
+    "no-key-length-compare": "keys_that_differ_by_a_zero_are_told_apart",
+    "mix-up-items-of-server-ports": "one_key_at_two_ports_is_two_items",
+    "mix-up-replies-of-server-ports": "requests_that_differ_in_one_field_are_both_filled",
+    "mix-up-client-ports": "requests_that_differ_in_one_field_are_both_filled",
+    "mix-up-opaques": "requests_that_differ_in_one_field_are_both_filled",
+    "mix-up-opcodes": "requests_that_differ_in_one_field_are_both_filled",
+    "store-behind-unseen-mutation": "set_behind_an_unseen_mutation_is_not_stored",
+    "end-epochs-of-all-groups": "groups_never_read_each_others_entries",
+    "pause-all-groups": "delayed_flush_of_a_group_leaves_others_on",
+}
+CORRUPTION = {
+    "act-on-corrupt": "corrupt_mutation_changes_nothing",
+    "ignore-ip-checksum": "corrupt_reply_does_not_fill",
+    "ignore-udp-checksum": "corrupt_get_is_not_answered",
+    "require-udp-checksum": "a_datagram_without_checksum_is_used",
+    "ignore-lengths": "corrupt_acknowledgement_is_none",
+    "act-on-corrupt-opaque-frames": "corrupt_unseen_mutation_ends_nothing",
+    "answer-without-time-to-live": "request_at_the_end_of_its_time_to_live_passes",
+    "invalidate-items-of-one-server": "mutation_at_another_address_of_a_server_invalidates",
 }
 CORE = {
     "keep-when-switched-on": "nothing_old_is_served_after_the_cache_was_off",
@@ -48,42 +68,38 @@ CORE = {
     "ignore-fragments": "unseen_mutations_end_all_entries",
     "ignore-long-frames": "unseen_mutations_end_all_entries",
 }
-FIRST = 40
-"""The first number that is not LaKe's."""
+BENCHES = {
+    "kv_controller": CONTROLLER,
+    "kv_corruption": CORRUPTION,
+    "client_cache_core": CORE,
+}
+"""The case of a bench that finds a mutant, for each bench."""
 
 
-def run(number: int, case: str, module: str, folder: Path) -> None:
-    name = f"bench_{module}"
-    bench.run(
-        name,
-        f"{module}_mutants",
-        bench.load(name).PARAMETERS[0],
-        folder,
-        further=[sources.folder() / "mutants"],
-        variables={"NETKV_MUTANT": str(number), "COCOTB_TEST_FILTER": f"{case}$"},
-    )
+def run(number: int, case: str, name: str, folder: Path) -> None:
+    """A case of the bench of this name, with a mutant."""
+    name = f"bench_{name}"
+    found = bench.load(name)
+    bench.run(name, found.TOP, found.PARAMETERS[0], folder, case=case, mutant=number)
 
 
 @pytest.mark.parametrize("mutant", mutants.MUTANTS, ids=lambda mutant: mutant.name)
 def test_mutant_is_found(mutant: Mutant, tmp_path: Path) -> None:
-    module = "kv_controller" if mutant.name in CONTROLLER else "client_cache_core"
-    case = {**CONTROLLER, **CORE}[mutant.name]
-    with pytest.raises(AssertionError, match=f"{case} of bench_{module}"):
-        run(mutant.number, case, module, tmp_path)
+    (name,) = (each for each, cases in BENCHES.items() if mutant.name in cases)
+    case = BENCHES[name][mutant.name]
+    with pytest.raises(AssertionError, match=f"{case}.* of bench_{name}"):
+        run(mutant.number, case, name, tmp_path)
 
 
-@pytest.mark.parametrize("module", ["kv_controller", "client_cache_core"])
-def test_cases_pass_without_a_mutant(module: str, tmp_path: Path) -> None:
-    cases = CONTROLLER if module == "kv_controller" else CORE
-    for number, case in enumerate(dict.fromkeys(cases.values())):
+@pytest.mark.parametrize("name", BENCHES)
+def test_cases_pass_without_a_mutant(name: str, tmp_path: Path) -> None:
+    for number, case in enumerate(dict.fromkeys(BENCHES[name].values())):
         folder = tmp_path / str(number)
         folder.mkdir()
-        run(0, case, module, folder)
+        run(0, case, name, folder)
 
 
 def test_every_mutant_of_the_rtl_is_listed() -> None:
-    numbers = {each.number for each in mutants.MUTANTS}
-    assert {each for each in places() if each >= FIRST} == {
-        each for each in numbers if each >= FIRST
-    }
-    assert {each for each in numbers if each < FIRST} <= places()
+    assert {each.number for each in mutants.MUTANTS} <= places()
+    listed = [name for cases in BENCHES.values() for name in cases]
+    assert sorted(listed) == sorted(each.name for each in mutants.MUTANTS)

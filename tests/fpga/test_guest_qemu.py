@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from tests.fpga.bench import CACHE
-from tests.fpga.guests import GUEST, MAC, SERVER, Guest, Rig, qemu, rig, skip_without_qemu
+from tests.fpga.guests import (
+    GUEST,
+    MAC,
+    SERVER,
+    Guest,
+    Rig,
+    await_answer,
+    qemu,
+    rig,
+    skip_without_qemu,
+)
 from tests.fpga.memcached_compare import compare
 from tests.fpga.memcached_load import Load
 from tests.fpga.memcached_servers import PORT, Sockets, running
@@ -108,10 +118,10 @@ def test_guest_starts_again_under_traffic(guest: Guest, around: Rig) -> None:
         # while it still polls them, and Linux 6.1.192 can then poll for ever (virtnet_poll).
         guest.restart("echo b > /proc/sysrq-trigger")
         guest.run(UP)
-        # The first ones may be lost among those of the flood that waited for the guest.
-        guest.run(f"until ping -q -c 1 -W 5 {SERVER}; do :; done")
+        await_answer(guest)
     finally:
         flood.terminate()
         flood.wait()
+    await_answer(guest)
     assert " 0% packet loss" in guest.run(PING)
     assert around.warnings() == []

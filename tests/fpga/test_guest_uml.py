@@ -17,6 +17,7 @@ from tests.fpga.guests import (
     SERVER,
     Guest,
     Rig,
+    await_answer,
     load_driver,
     rig,
     skip_without_uml,
@@ -77,8 +78,16 @@ def counts(guest: Guest, *names: str) -> list[int]:
     return [int(line) for line in guest.run(f"cat {files}").split()]
 
 
+def at_rest(guest: Guest, around: Rig) -> tuple[dict[str, int], list[int]] | None:
+    """The registers of the card, and what the guest has sent and received, between two frames."""
+    before = counts(guest, "tx_packets", "rx_packets")
+    registers = around.registers()
+    return (registers, before) if counts(guest, "tx_packets", "rx_packets") == before else None
+
+
 def check(guest: Guest, around: Rig) -> None:
     """The card and the driver work, and nothing was wrong on the way."""
+    await_answer(guest)
     assert " 0% packet loss" in guest.run(PING)
     assert around.warnings() == []
 
@@ -155,18 +164,30 @@ def test_driver_is_loaded_again_under_traffic(guest: Guest, around: Rig) -> None
 
 
 def test_ring_indices_wrap(guest: Guest, around: Rig) -> None:
+    """No frame is lost where they do: card and guest have counted the same ones."""
     folder = around.socket.parent
-    sent, received = counts(guest, "tx_packets", "rx_packets")
-    before = around.registers()["sent.0"]
+    before, (sent, received) = until(lambda: at_rest(guest, around), "no frame is on its way")
+
+    def taken(name: str) -> int:
+        return around.registers()[name] - before[name]
+
     guest.run(f"python {folder}/flood.py {SERVER} {FRAMES}")
-    until(lambda: around.registers()["sent.0"] >= before + FRAMES, "all frames are sent")
-    assert counts(guest, "tx_packets")[0] >= sent + FRAMES
+    until(lambda: taken("sent.0") >= FRAMES, "all frames are sent")
+    until(
+        lambda: taken("tx_frames.0") == counts(guest, "tx_packets")[0] - sent,
+        "the card has sent what the guest has sent",
+    )
     flood = around.start_at_server(f"python {folder}/flood.py {GUEST} -1")
     try:
         until(lambda: counts(guest, "rx_packets")[0] > received + FRAMES, "the ring wraps")
     finally:
         flood.kill()
         flood.wait()
+    await_answer(guest)
+    until(
+        lambda: taken("rx_frames.0") == counts(guest, "rx_packets")[0] - received,
+        "the guest has received what the card has given it",
+    )
     check(guest, around)
 
 

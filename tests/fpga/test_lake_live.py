@@ -123,9 +123,15 @@ class Machines:
             "ip -n client address add 10.9.0.1/24 dev lake0; ip -n client link set lake0 up; "
             "ip -n server address add 10.9.0.2/24 dev lake0; ip -n server link set lake0 up"
         )
+        self._folder = folder
+
+    def start_memcached(self) -> None:
+        """One at the server, and one at the client for comparison."""
         for namespace, address in (("server", "10.9.0.2"), ("client", "127.0.0.1")):
             words = " ".join(command(address, PORT))
-            sandbox.start(f"ip netns exec {namespace} {words}", folder / f"memcached-{namespace}")
+            self._sandbox.start(
+                f"ip netns exec {namespace} {words}", self._folder / f"memcached-{namespace}"
+            )
         for address in ("10.9.0.2", "127.0.0.1"):
             probe = f"exec 3<>/dev/tcp/{address}/{PORT}"
             until(lambda: self._succeeds(probe), f"memcached listens at {address}")  # noqa: B023
@@ -134,6 +140,19 @@ class Machines:
         return "yes" in self._sandbox.run(
             f"ip netns exec client bash -c '{script}' 2>/dev/null && echo yes || echo no"
         )
+
+    def start_damaging_server(self, kind: str) -> Path:
+        """The file with the keys that the server is asked for (`damaging_server`)."""
+        seen = self._folder / "seen"
+        words = f"{sys.executable} -m tests.fpga.damaging_server lake0 10.9.0.2 {kind}"
+        self._sandbox.start(f"ip netns exec server {words}", seen)
+        until(lambda: "ready" in seen.read_text(), "the server is ready")
+        return seen
+
+    def can_store(self) -> bool:
+        """Whether LaKe stores values; its clock goes on with each frame."""
+        self.client("ping -c 5 -i 0.05 -W 20 10.9.0.2")
+        return bool(self.registers()["state"] & 4)
 
     def client(self, script: str) -> str:
         """Runs a script at the client; returns its output."""
@@ -148,7 +167,6 @@ class Machines:
 @pytest.fixture
 def machines(request: Any, lake: Library, home: Path, tmp_path: Path) -> Iterator[Machines]:
     skip_without("ping", "ethtool")
-    skip_without_memcached()
     assert lake.path.is_file()
     with Sandbox(tmp_path) as sandbox:
         assert sandbox.environment()["NETKV_HOME"] == str(home)
@@ -165,6 +183,8 @@ def machines(request: Any, lake: Library, home: Path, tmp_path: Path) -> Iterato
     ids=["tap-safe", "veth-paper"],
 )
 def test_answers_between_namespaces_are_the_same(machines: Machines, arguments: str) -> None:
+    skip_without_memcached()
+    machines.start_memcached()
     said = machines.client(
         f"{sys.executable} -m tests.fpga.memcached_compare --streams {arguments} "
         f"--design 10.9.0.2:{PORT} --alone 127.0.0.1:{PORT} 2>/dev/null"
@@ -201,6 +221,8 @@ print("all answers are right")
 
 @pytest.mark.parametrize("machines", [("tap", SAFE), ("veth", SAFE)], indirect=True)
 def test_ping_tcp_and_ascii_pass(machines: Machines, tmp_path: Path) -> None:
+    skip_without_memcached()
+    machines.start_memcached()
     for size in (56, 1400, 4000):
         said = machines.client(f"ping -c 5 -i 0.05 -W 20 -s {size} 10.9.0.2")
         assert " 0% packet loss" in said
@@ -213,6 +235,44 @@ def test_ping_tcp_and_ascii_pass(machines: Machines, tmp_path: Path) -> None:
     registers = machines.registers()
     assert registers["dropped"] == 0
     assert registers["epochs"] > 1, "what TCP changed is not served from the cache"
+
+
+DAMAGED_CLIENT = """\
+import sys
+from tests.fpga.memcached_servers import Sockets
+from tests.fpga.packets import frames, memcached
+
+link = Sockets(("10.9.0.2", 11211))
+answered = []
+for opaque, key in (1, b"key"), (2, b"key"), (3, b"key"), (9, b"last"):
+    link.send(0, frames.datagram(memcached.get(key, opaque=opaque).encode()))
+    while key == b"last" or sys.argv[1] == "answered":
+        (reply,) = memcached.decode(link.receive(0)[8:])
+        answered.append(reply.opaque)
+        if reply.opaque == opaque:
+            break
+print("answered:", answered)
+"""
+
+
+@pytest.mark.parametrize("machines", [("tap", SAFE)], indirect=True)
+@pytest.mark.parametrize(
+    "kind", ["good", "without-checksum", "udp-checksum", "ip-checksum", "last-payload-bit"]
+)
+def test_damaged_reply_is_not_stored(machines: Machines, tmp_path: Path, kind: str) -> None:
+    """The client's kernel drops it, and LaKe does not answer with its value."""
+    seen = machines.start_damaging_server(kind)
+    until(machines.can_store, "the time after the command in which nothing is stored is over")
+    script = tmp_path / "client.py"
+    script.write_text(DAMAGED_CLIENT)
+    good = kind in ("good", "without-checksum")
+    said = machines.client(f"{sys.executable} {script} {'answered' if good else 'unanswered'}")
+    assert said.strip() == f"answered: {[1, 2, 3, 9] if good else [9]}"
+    # A good value is stored: the second and the third GET do not come to the server.
+    assert seen.read_text().split() == ["ready", *["key"] * (1 if good else 3), "last"]
+    registers = machines.registers()
+    assert registers["corrupt"] == (0 if good else 3)
+    assert registers["hits"] == (2 if good else 0)
 
 
 def test_other_frames_pass_unchanged(lake: Library, ends: Ends, home: Path, tmp_path: Path) -> None:

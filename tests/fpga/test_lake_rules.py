@@ -278,16 +278,6 @@ def test_maximum_age_bounds_what_is_served(lab: Lab) -> None:
     assert lab.is_hit(KEY)
 
 
-def test_delayed_flush_stops_hits_until_a_command(lab: Lab) -> None:
-    lab.fill(KEY, b"old")
-    lab.ask(Operation(memcached.FLUSH, extras=(10).to_bytes(4, "big")))
-    lab.settle([KEY])
-    lab.advance(11)
-    assert not lab.is_hit(KEY)
-    lab.lake.write("command", 2)
-    lab.fill(KEY, b"new")
-
-
 # ---- opaque values -----------------------------------------------------------------------------
 
 
@@ -415,9 +405,6 @@ FOREIGN: dict[str, Callable[[Lab, bytes], list[bytes]]] = {
     "long-frame": lambda lab, key: [lab.frame(CLIENT, store(key, bytes(3000)).encode())],
     "wrong-length": lambda lab, key: [
         lab.frame(CLIENT, store(key, b"new").encode() + b"set %s 0 0 3\r\nnew\r\n" % key)
-    ],
-    "part-of-several": lambda lab, key: [
-        lab.frame(CLIENT, store(key, b"new").encode(), parts=2),
     ],
 }
 

@@ -53,7 +53,7 @@ async def test_cards_of_a_live_rack_serve_and_restart(lake: Library, tmp_path: P
         await card.start()
         again = await sampled(rack, "the cards answer reads", lambda it: it.client.hits > 0)
         assert again.client_statistics["linearizable"]
-        assert (await rack.cards[0].counters())["restarts"] == 1
+        assert (await rack.cards[0].counters(PATIENCE_S))["restarts"] == 1
         await rack.link("card-1").impair("to", {"loss": 0.0})
         with pytest.raises(UsageError, match="that of 'card-1' to the switch can"):
             await rack.link("servers-1").impair("to", {"loss": 0.1})

@@ -25,12 +25,13 @@ class Found(NamedTuple):
 
 
 FOUND = {
-    "1": Found("no-bucket-order", (27,)),
+    "1": Found("no-bucket-order", (28,)),
     "2": Found("fill-after-mutation", (16,)),
     "3": Found("mix-up-clients", (189,)),
     "4": Found("fill-before-lifetime", (70,)),
     "5": Found("serve-beyond-max-age", (90,), ("broken-rule",)),
     "6": Found("store-conditional", (8,), ("refused-value",)),
+    "7": Found("ignore-udp-checksum", (25,)),
     "a reply with a status other than 0": Found("fill-of-refusal", (16,)),
 }
 """For each rule of freshness."""
@@ -67,4 +68,5 @@ def test_rules_and_names_are_those_of_the_mutants() -> None:
     for rule, found in FOUND.items():
         assert rules[found.mutant] == rule or not rule.isdecimal()
     numbered = {rule for rule in rules.values() if rule.isdecimal()}
-    assert numbered <= set(FOUND)
+    # Each card of a rack has one server, so no case of the soak concerns rule 8.
+    assert numbered - {"8"} <= set(FOUND)

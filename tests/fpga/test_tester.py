@@ -8,6 +8,7 @@ from netkv.errors import NetkvError, UsageError
 from netkv.fpga import build, manifest, tester
 from netkv.fpga.build import Library
 from netkv.fpga.tester import Load
+from tests import checksums
 
 CACHES_OFF = 0b0110
 """LaKe's register `options` without shared caches: every access goes to the DRAM."""
@@ -57,6 +58,20 @@ def test_absent_keys_are_sent_on(lake: Library) -> None:
     assert found.misses == pytest.approx(found.hits, rel=0.3)
     assert found.processed == pytest.approx(found.offered, abs=2)
     assert found.replies == pytest.approx(found.hits, abs=2)
+
+
+@pytest.mark.parametrize("key", [b"key4", b"odd-5", b"k" * 250])
+@pytest.mark.parametrize("value", [b"", b"v", b"v" * 900])
+def test_frames_have_right_checksums(key: bytes, value: bytes) -> None:
+    """As those of the load generators."""
+    for frame in (
+        tester.get_frame(3, key, 7),
+        tester._set(0, key, value, 9),
+        tester._stored(1, 3),
+        tester._found(2, value, 8),
+    ):
+        assert checksums.with_ipv4_checksum(frame) == frame
+        assert checksums.with_udp_checksum(frame) == frame
 
 
 def test_same_seed_gives_the_same_result(lake: Library) -> None:
@@ -119,7 +134,7 @@ def test_wide_words_store_serve_and_delete(home: object) -> None:
 
     query, host = tester.get_frame(0, key, 5), 4
     assert sent(query) == [(0, len(query) + 8)]
-    delete = query[:43] + b"\x04" + query[44:]
+    delete = checksums.with_udp_checksum(query[:43] + b"\x04" + query[44:])
     assert sent(delete) == [(host, len(delete))]
     assert sent(query) == [(host, len(query))]
 

@@ -136,6 +136,27 @@ SCRIPTS: dict[str, bytes] = {
         + request("HELLO", "2", "SETNAME")
         + request("GET", "no")
     ),
+    "passwords": b"".join(
+        request(*words.split())
+        for words in (
+            "AUTH",
+            "AUTH secret",
+            "AUTH default",
+            "AUTH default secret",
+            "auth default x",
+            "AUTH other secret",
+            "AUTH DEFAULT x",
+            "AUTH a b c",
+            "HELLO AUTH default x",
+            "HELLO 2 AUTH default",
+            "HELLO 2 AUTH other x",
+            "HELLO 2 AUTH other x SETNAME",
+            "HELLO 2 SETNAME a AUTH other x",
+            "HELLO 2 AUTH default x SETNAME",
+            "HELLO 3 AUTH default x NOSUCH",
+            "GET no",
+        )
+    ),
     "inline": (
         b"PING\r\n\r\n  \r\nping\nSET a 'b c'\r\nGET a\r\nECHO \"\\x41\\n\"\r\nECHO '\\''\r\n"
         b'ECHO\r\nECHO a"b c"\r\nMGET a\tb\r\n' + request("PING") + b"GET a\r\n"
@@ -184,6 +205,40 @@ def test_protocol_version_3_starts_after_hello(served: Running) -> None:
     replies = _replies(served.port, pipeline)
     assert replies.startswith(b"$-1\r\n%7\r\n")
     assert b"*0\r\n_\r\n" in replies
+
+
+ATTACKS = {
+    "POST": b"POST / HTTP/1.1\r\nHost: a\r\n\r\nSET pwned page\r\n",
+    "post with a blank": b"  post / HTTP/1.1\r\nSET pwned page\r\n",
+    "POST in quotes": b'"POST" / HTTP/1.1\r\nSET pwned page\r\n',
+    "Host": b"Host: a\r\nSET pwned page\r\n",
+    "HOST in an array": request("hOsT:", "a") + request("SET", "pwned", "page"),
+    "POST in an array": request("POST") + request("SET", "pwned", "page"),
+}
+MORE_ATTACKS = {
+    "PUT": b"PUT / HTTP/1.1\r\nSET pwned page\r\n",
+    "GET": b"GET / HTTP/1.1\r\nSET pwned page\r\n",
+    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nSET pwned page\r\n",
+    "TLS": b"\x16\x03\x01\x02\x00\r\nSET pwned page\r\n",
+    "TLS in the form of SSL 2": bytes.fromhex("802e010002") + b"\r\nSET pwned page\r\n",
+    "memcached's binary protocol": bytes.fromhex("800100050d0a") + b"SET pwned page\r\n",
+    "RTSP": b"DESCRIBE rtsp://a RTSP/1.0\r\nSET pwned page\r\n",
+    "SIP": b"INVITE sip:a@b SIP/2.0\r\nSET pwned page\r\n",
+    "Host without a blank": b"Host:a\r\nSET pwned page\r\n",
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_web_page_is_refused_as_redis_does(name: str, redis_port: int, served: Running) -> None:
+    for port in (redis_port, served.port):
+        assert _replies(port, ATTACKS[name]) == b""
+        assert b"$-1" in _replies(port, request("GET", "pwned"))
+
+
+@pytest.mark.parametrize("name", MORE_ATTACKS)
+def test_other_protocols_are_refused(name: str, served: Running) -> None:
+    assert _replies(served.port, MORE_ATTACKS[name]) == b""
+    assert b"$-1" in _replies(served.port, request("GET", "pwned"))
 
 
 def _replies(port: int, data: bytes) -> bytes:

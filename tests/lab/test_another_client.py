@@ -104,10 +104,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         daemon.down("lab")
 
 
-def status(*options: str) -> str:
+def status(*options: str, returncode: int = 0) -> str:
     command = [sys.executable, "-m", "netkv", "status", "lab", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == returncode, done.stdout + done.stderr
     return done.stdout
 
 
@@ -156,9 +156,11 @@ async def test_status_shows_the_controller_and_the_primary(home: Path) -> None:
     assert document["controller"]["switches"]["switch"]["election_id"] == ELECTION_ID + 1
     assert document["state"] == "ready"
     await asyncio.to_thread(daemon.request, "lab", {"do": "stop-node", "node": "controller"})
-    document, text = await asyncio.to_thread(shown)
+    text = await asyncio.to_thread(status, "--json", returncode=1)
+    (document,) = json.loads(text)["labs"]
+    assert document["state"] == "degraded"
     assert document["controller"] is None
-    assert "not running" in text
+    assert "not running" in await asyncio.to_thread(status, returncode=1)
 
 
 @dataclass

@@ -8,11 +8,13 @@ import shutil
 import socket
 import subprocess
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 
 import pytest
 
+from netkv._engine import corrupted_frame, write_frame
+from netkv.control.messages import Op
 from netkv.errors import NetkvError
 from netkv.lab.bmv2 import queues
 from netkv.lab.bridge import Bridge, Impairment
@@ -134,7 +136,36 @@ def test_decisions_depend_on_the_seed_only() -> None:
         for chance in (random.Random(1), random.Random(1), random.Random(2))
     )
     assert first == again != other
-    assert all(0.1 <= delay <= 0.201 for fate in first for delay in fate)
+    assert all(0.1 <= copy.delay <= 0.201 for fate in first for copy in fate)
+
+
+def test_corrupted_copy_has_a_burst_of_its_own(host: Host) -> None:
+    host.bridge.impair(3, "to", {"corrupt": 1.0, "duplicate": 1.0})
+    host.send(FRAME)
+    first, second = host.receive(), host.receive()
+    assert FRAME not in (first, second)
+    assert len(first) == len(second) == len(FRAME)
+    assert first != second
+    assert host.bridge.statistics()["links_corrupted"] == 2
+
+
+def test_bursts_have_up_to_fifteen_bits_anywhere() -> None:
+    frame = bytes(20)
+    bursts = [f"{int.from_bytes(corrupted_frame(frame, seed)):0160b}" for seed in range(5_000)]
+    lengths = Counter(len(burst.strip("0")) for burst in bursts)
+    assert set(lengths) == set(range(1, 16))
+    assert 2_300 < lengths[1] < 2_700
+    assert {burst.index("1") for burst in bursts} == set(range(160))
+
+
+def test_corrupted_frame_is_not_corrupted_again() -> None:
+    """A second burst might make its checksums right."""
+    frame = write_frame(Op.PUT, bytes(16), 1, sender=1, length=5, value=b"value")
+    once = [corrupted_frame(frame, seed) for seed in range(200)]
+    again = [corrupted_frame(each, seed) for seed, each in enumerate(once, start=1000)]
+    changed = [first for first, second in zip(once, again, strict=True) if first != second]
+    assert changed
+    assert all(first[:14] != frame[:14] for first in changed), "the Ethernet header has no checksum"
 
 
 def test_ports_of_one_stream_share_it() -> None:

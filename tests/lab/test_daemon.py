@@ -117,6 +117,21 @@ def test_failed_node_is_reported_and_can_be_started(node: str) -> None:
         daemon.down("lab")
 
 
+def test_state_that_could_not_be_written_is_written_later(home: Path) -> None:
+    """As on a full disk: the lab goes on, and its file follows when it can be written again."""
+    draft = home / "labs" / "lab" / "lab.json.new"
+    try:
+        daemon.up("lab", SPEC)
+        draft.mkdir()
+        daemon.request("lab", {"do": "kill", "node": "servers-1"})
+        daemon.request("lab", {"do": "start", "node": "servers-1"})
+        assert not daemon.status("lab").nodes["servers-1"]["running"]
+        draft.rmdir()
+        until(lambda: daemon.status("lab").nodes["servers-1"]["running"], "its file is up to date")
+    finally:
+        daemon.down("lab")
+
+
 def loaded_sample() -> dict[str, Any] | None:
     """A sample in which every server has served requests; None if there is none yet."""
     for sample in daemon.request("lab", {"do": "samples", "after": 0})["samples"]:

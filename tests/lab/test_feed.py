@@ -10,8 +10,10 @@ from typing import Any, cast
 import pytest
 
 from netkv.lab import feed as feeds
+from netkv.lab.external_clients import ExternalClient
 from netkv.lab.feed import Feed
 from netkv.lab.rack import LiveRack
+from netkv.lab.state import Identity
 from netkv.rack.report import ClientSample, RackSample
 from tests.lab.racks import spec
 from tests.waiting import until_async
@@ -29,6 +31,9 @@ class CountingRack:
         self.switch_nodes = [SimpleNamespace(name="switch")]
         self.client = SimpleNamespace(name="client")
         self.controller = SimpleNamespace(name="controller", running=True)
+
+    async def samples(self, within: float) -> list[RackSample]:  # noqa: ARG002
+        return [await self.sample()]
 
     async def sample(self) -> RackSample:
         self.taken += 1
@@ -144,3 +149,26 @@ async def test_sums_continue_over_restarts_of_nodes(rack: CountingRack) -> None:
     newest = feed.newest
     assert newest is not None
     assert newest["switches"]["switch"]["received_per_s"] > 0
+
+
+def program(reads: float, hits: float) -> ExternalClient:
+    """A program that has done so many reads in the last second."""
+    rates = {"received_per_s": reads, "sent_per_s": reads}
+    return ExternalClient(
+        Identity(1, 1, ""), "app", 9, 9, **rates, reads_per_s=reads, hits_per_s=hits
+    )
+
+
+async def test_hit_ratio_is_of_the_reads_of_all_clients(rack: CountingRack) -> None:
+    feed = of(rack)
+    feed.add(await rack.sample())
+    idle = replace(await rack.sample(), client=ClientSample(interval=1.0))
+    feed.add(idle)
+    assert feed.newest is not None
+    assert feed.newest["hit_ratio"] is None, "nobody reads"
+    rack.programs = {"external-1": program(60.0, 30.0), "external-2": program(40.0, 20.0)}
+    feed.add(idle)
+    assert feed.newest["hit_ratio"] == 0.5
+    assert feed.newest["programs"]["external-1"]["hits_per_s"] == 30
+    feed.add(replace(idle, client=ClientSample(interval=1.0, reads=100, hits=100)))
+    assert feed.newest["hit_ratio"] == 0.75

@@ -27,9 +27,11 @@ async def test_link_impairment_survives_a_switch_restart(tmp_path: Path) -> None
     async with running(LiveRack(spec("nocache"), tmp_path / "rack")) as rack:
         assert (await load(rack, 0.3)).switch["links_lost"] == 0
         await rack.link("client").impair("to", {"loss": 0.2})
-        await rack.link("servers-1").impair("from", {"duplicate": 0.2, "reorder": 0.2})
-        effects = ("links_lost", "links_duplicated", "links_delayed")
-        impaired = "frames are lost, duplicated and delayed"
+        await rack.link("servers-1").impair(
+            "from", {"duplicate": 0.2, "corrupt": 0.1, "reorder": 0.2}
+        )
+        effects = ("links_lost", "links_duplicated", "links_corrupted", "links_delayed")
+        impaired = "frames are lost, duplicated, corrupted and delayed"
         await sampled(rack, impaired, lambda it: all(it.switch[name] for name in effects))
         await rack.node("switch").kill()
         await rack.link("servers-1").impair("from", {})
@@ -109,6 +111,18 @@ async def test_switch_restarted_without_controller_is_uncontrolled(tmp_path: Pat
         await serves(rack)
 
 
+async def test_records_stay_counted_while_the_controller_is_down(tmp_path: Path) -> None:
+    async with running(LiveRack(spec(), tmp_path / "rack")) as rack:
+        before = rack.controller.cached_count
+        assert before > 0
+        await rack.node("controller").kill()
+        assert rack.controller.cached_count == before, "the switch still answers with them"
+        await rack.node("switch").kill()
+        assert rack.controller.cached_count == 0
+        await rack.node("switch").start()
+        assert rack.controller.cached_count == 0, "its tables are empty"
+
+
 async def test_cut_control_channel_stops_control_and_not_traffic(tmp_path: Path) -> None:
     async with running(LiveRack(spec(preload=False, hot_threshold=2), tmp_path / "rack")) as rack:
         rack.controller.partition()
@@ -118,6 +132,10 @@ async def test_cut_control_channel_stops_control_and_not_traffic(tmp_path: Path)
         assert cut.control_plane_bytes == 0
         rack.controller.heal()
         await until_async(lambda: len(rack.cached_keys()) >= 20, "keys are cached")
+        known = rack.controller.cached_count
+        rack.controller.partition()
+        assert rack.controller.cached_count >= known, "the switch still answers with them"
+        rack.controller.heal()
         await verify(rack)
 
 

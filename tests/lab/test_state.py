@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -40,6 +41,28 @@ def test_recycled_pid_is_not_killed(sleeper: subprocess.Popen[bytes]) -> None:
     state.remove("a")
     assert sleeper.poll() is None
     assert state.names() == []
+
+
+def test_change_that_cannot_be_written_waits_for_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lab = state.create("full", {}, None)
+    lab.state = "ready"
+    with monkeypatch.context() as disk:
+        disk.setattr(Path, "replace", _no_space)
+        assert not lab.save()
+        assert sorted(each.name for each in lab.directory.iterdir()) == ["lab.json"]
+        with pytest.raises(OSError, match=r"No space left.*other/lab.json"):
+            state.create("other", {}, None)
+    assert state.load("full") == replace(lab, state="starting")
+    assert lab.save()
+    assert state.load("full") == lab
+    state.remove("full")
+    state.remove("other")
+
+
+def _no_space(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_process_of_another_boot_is_not_killed(sleeper: subprocess.Popen[bytes]) -> None:

@@ -7,6 +7,7 @@ a switch. The table entries are those that the control planes write.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from netkv.control import messages
 from netkv.control.base import (
     CloneSession,
     InsertEntry,
@@ -16,8 +17,16 @@ from netkv.control.base import (
     SetDefault,
     TableWrite,
 )
-from netkv.control.messages import Message, encode
-from netkv.control.topology import CPU_PORT, SERVICE_IP, Topology, client_ip, server_ip
+from netkv.control.messages import Message
+from netkv.control.topology import (
+    CONTROLLER_IP,
+    CPU_PORT,
+    SERVICE_IP,
+    Topology,
+    client_ip,
+    server_ip,
+)
+from tests.checksums import with_udp_checksum
 
 CLIENT_1, CLIENT_2 = client_ip(1), client_ip(2)
 SERVERS = tuple(server_ip(i) for i in range(3))
@@ -33,6 +42,11 @@ EDGES = {
     2: ("00000000000000000000000071971843", "00000000000000000000000090392a84"),
 }
 """Keys whose CRC-32 is the first and the last of each server's range."""
+
+
+def encode(message: Message, source: int = CONTROLLER_IP, destination: int = SERVICE_IP) -> bytes:
+    """A frame without a UDP checksum; `test_udp_checksums.py` runs all of them with one, too."""
+    return with_udp_checksum(messages.encode(message, source, destination), 0)
 
 
 @dataclass

@@ -87,8 +87,27 @@ async def test_p4_source_is_compiled_and_its_errors_are_returned(
 
 async def test_invalid_device_configs_are_refused(primary: P4RuntimeClient, stub: Any) -> None:
     del primary
+    bmv2 = b'{"header_types": [], "program": "basic.p4"}'
+    context = b'{"build_date": "x", "compiler_version": "9.7", "target": "tofino", "tables": []}'
+    tar = b"pipe/tofino.bin".ljust(257, b"\0") + b"ustar\0"
     for data, sentence in [
         (b"", "is empty"),
+        (b" \r\n\t", "is empty"),
+        (bmv2, "is a bmv2 JSON, which cannot run here: send P4 source"),
+        (b"\xef\xbb\xbf" + bmv2, "is a bmv2 JSON"),
+        (b"\n\n  " + bmv2, "is a bmv2 JSON"),
+        (wrapped(bmv2), "is a bmv2 JSON"),
+        (wrapped(bmv2 + b" " * 70_000), "is a bmv2 JSON"),
+        (wrapped(b""), "is empty"),
+        (b'{"a": 1}', "is a JSON document"),
+        (b"[1]", "is a JSON document"),
+        (context, "is a context JSON of Tofino"),
+        (b"\x1f\x8b\x08\0" + bmv2, "is gzip data"),
+        (wrapped(b"\x1f\x8b\x08\0"), "is gzip data"),
+        (tar, "is a tar archive"),
+        (b"\x05\0\0\0basic\xff\xfe pipe/tofino.bin", "is a program compiled for Tofino"),
+        (b"\x05\0\0\0basic tofino.bin", "is a program compiled for Tofino"),
+        (b"# proto-file: x\n\npkg_info {\n}", "belongs into the field 'p4info'"),
         (b"\xff\xfe\0binary", "neither P4 source in UTF-8 nor a bundle"),
         (b"netkv-bundle 1\n{}", "damaged"),
         (b"netkv-bundle 7\n{}", "begins with"),
@@ -98,6 +117,27 @@ async def test_invalid_device_configs_are_refused(primary: P4RuntimeClient, stub
         )
         assert code is grpc.StatusCode.INVALID_ARGUMENT, data
         assert sentence in text
+
+
+async def test_wrapped_p4_source_is_compiled(primary: P4RuntimeClient, stub: Any) -> None:
+    del primary
+    source = PROGRAM.read_bytes()
+    for config in (wrapped(source), b"\xef\xbb\xbf" + source, wrapped(b"\xef\xbb\xbf" + source)):
+        await stub.SetForwardingPipelineConfig(
+            request(Set.VERIFY_AND_COMMIT, Config(p4_device_config=config))
+        )
+        config_back = (await stub.GetForwardingPipelineConfig(Get(device_id=1))).config
+        assert config_back.p4_device_config == config
+
+
+def wrapped(program: bytes) -> bytes:
+    """The bytes of a `p4.tmp.P4DeviceConfig` with reassign and device_data."""
+    length, varint = len(program), bytearray()
+    while length >= 0x80:
+        varint.append(length & 0x7F | 0x80)
+        length >>= 7
+    varint.append(length)
+    return b"\x08\x01\x1a" + bytes(varint) + program
 
 
 async def test_a_p4info_of_another_program_is_refused(

@@ -83,3 +83,5 @@ def test_unchecked_run_is_not_called_linearizable() -> None:
     assert unknown == "no violation, but not all reads of 1 key judged"
     nothing = head("live", linearizable=None, checked_ops=0, **none)
     assert violations.summary(nothing) == "not checked"
+    old = head("live", linearizable=True, checked_ops=0, **none)
+    assert violations.summary(old) == "not checked"

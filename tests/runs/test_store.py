@@ -221,18 +221,22 @@ def test_news_returns_only_later_samples_and_events(store: Store) -> None:
     assert [number for number, _, _ in happened] == [4]
 
 
-def test_store_of_a_newer_netkv_is_refused(url: str) -> None:
+@pytest.mark.parametrize(
+    ("version", "sentence"),
+    [(99, r"a newer netkv .* 99, .* Update netkv"), (6, r"an older netkv .* 6, .*runs export")],
+)
+def test_store_of_another_version_is_refused(url: str, version: int, sentence: str) -> None:
     Store(url).close()
     with sqlite3.connect(url.removeprefix("sqlite:///")) as raw:
-        raw.execute("UPDATE store_info SET version = 99")
+        raw.execute("UPDATE store_info SET version = ?", (version,))
     raw.close()
-    with pytest.raises(NetkvError, match="newer netkv"):
+    with pytest.raises(NetkvError, match=sentence):
         Store(url)
 
 
 def test_error_of_an_invalid_store_names_the_file(tmp_path: Path) -> None:
     (tmp_path / "runs.db").write_text("this is not a database, it is a text file" * 50)
-    with pytest.raises(NetkvError, match=r"runs\.db cannot be opened"):
+    with pytest.raises(NetkvError, match=r"runs\.db cannot be used"):
         Store(f"sqlite:///{tmp_path / 'runs.db'}")
 
 

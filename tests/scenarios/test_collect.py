@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -65,6 +66,7 @@ def sample(statistics: dict[str, Any]) -> RackSample:
         phase="measure",
         server_load=(1.0,),
         server_dropped=(0,),
+        interval=1.0,
         client_statistics=statistics,
     )
 
@@ -159,3 +161,17 @@ def test_control_plane_rate_is_by_switch_and_in_total() -> None:
     assert result.control_plane_mib_per_s_by_switch == {"leaf": 1.5, "spine": 1.5}
     assert result.series["control_plane_mib_per_s"] == [100, 4, 2]
     assert result.series["control_plane_mib_per_s_by_switch"][1] == {"leaf": 3, "spine": 1}
+
+
+def test_series_takes_little_memory_for_each_interval() -> None:
+    """It is all that grows with the length of a run: a model for each interval took 4 KiB."""
+    run = collector()
+    run.sample("measure", sample({}))
+    tracemalloc.start()
+    try:
+        for second in range(500):
+            run.sample("measure", replace(sample({}), server_load=(float(second),)), float(second))
+        each = tracemalloc.get_traced_memory()[0] / 500
+    finally:
+        tracemalloc.stop()
+    assert each < 2000

@@ -46,6 +46,10 @@ def error_of(*events: str, more: str = "", head: str = HEAD) -> str:
         ("{at: 1, partition: controller}", "partition controller"),
         ("{at: 1, link: {node: client, loss: 0.1}}", "link of client: loss 0.1"),
         (
+            "{at: 1, link: {node: client, corrupt: 0.1, jitter: 1}}",
+            "link of client: corrupt 0.1, jitter 1 s",
+        ),
+        (
             "{at: 1, link: {node: servers-1, direction: from, reorder: 0.2, delay: 0.002}}",
             "link from servers-1: reorder 0.2, delay 0.002 s",
         ),

@@ -74,6 +74,31 @@ async def test_only_missing_runs_are_run(store: Store) -> None:
     assert [each.id for each in again] == [each.id for each in first]
 
 
+@pytest.mark.usefixtures("revision")
+async def test_id_of_a_run_does_not_depend_on_other_runs(store: Store) -> None:
+    """Nor on its texts, expectations and plots: they do not change its result."""
+    first, _ = await run(store)
+    changes = [
+        ["schemes=[nocache, netcache]"],
+        ["schemes=[netcache, nocache]"],
+        ["sweep={workload.writes: [0.5, 0.0, 1.0]}"],
+        ["repeat=2"],
+        ["title=Another", "description=text", "expect=[nocache.lost_ops == 0]"],
+        ["plots=[{y: lost_ops}]"],
+    ]
+    for more in changes:
+        again, _ = await run(store, *more)
+        assert {each.id for each in first} <= {each.id for each in again}, more
+
+
+@pytest.mark.usefixtures("revision")
+async def test_what_a_run_does_is_part_of_its_id(store: Store) -> None:
+    first, _ = await run(store)
+    for change in ("duration=2", "workload.keys=99", "lab.servers=3", "deadline=3"):
+        again, _ = await run(store, change)
+        assert not {each.id for each in first} & {each.id for each in again}, change
+
+
 async def test_another_seed_or_source_is_another_run(store: Store, revision: list[str]) -> None:
     await run(store)
     _, made = await run(store, "seed=2")

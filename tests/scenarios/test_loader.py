@@ -101,7 +101,7 @@ def test_error_about_a_renamed_option_has_the_new_name() -> None:
 
 
 def test_option_given_twice_is_refused() -> None:
-    assert "mine.yaml:10: is not YAML" in error_of(GOOD + "duration: 6\n")
+    assert "mine.yaml:10: has 'duration' twice" in error_of(GOOD + "duration: 6\n")
 
 
 def test_missing_file_and_unknown_name(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netkv.scenarios.recovery import not_recovered, unfinished
+from netkv.scenarios.recovery import interrupted, not_recovered, unfinished
 from netkv.scenarios.results import RecoveryDetails, RunEvent
 
 
@@ -37,6 +37,30 @@ def test_interrupted_recovery_names_its_cause_and_outcome() -> None:
     (first, second) = unfinished(cut)
     assert (first.cut_by, first.ended, second.cut_by) == ("controller killed", 6, None)
     assert not_recovered([first, second]) == [second], "each switch is listed once"
+
+
+def test_recovery_of_a_lost_switch_goes_on_when_it_is_back() -> None:
+    """Its control plane reports a beginning for each: the links to the switch, then its state."""
+    lost = (event(4, "killed"), event(4.2, "recovering"), event(6, "started"))
+    assert texts(*lost, event(6.1, "recovering"), event(7, "recovered")) == []
+    (left,) = unfinished((*lost, event(6.1, "recovering")))
+    assert (left.began, left.cut_by) == (6.1, None)
+    (never,) = unfinished(lost)
+    assert (never.began, never.recovered) == (4.2, False)
+
+
+def test_every_unfinished_recovery_is_counted() -> None:
+    events = [
+        *(event(4, "killed"), event(4.2, "recovering"), event(5, "killed", "controller")),
+        *(event(6, "started"), event(6.1, "recovering"), event(7, "recovered")),
+        *(event(8, "killed", "leaf-1"), event(8.1, "recovering", "leaf-1")),
+    ]
+    found = unfinished(events)
+    assert [(each.switch, each.recovered) for each in found] == [
+        ("switch", True),
+        ("leaf-1", False),
+    ]
+    assert interrupted(found) + len(not_recovered(found)) == len(found)
 
 
 def test_second_beginning_interrupts_the_first_recovery() -> None:

@@ -65,9 +65,11 @@ async def test_process_that_dies_costs_only_its_run(store: Store) -> None:
     changes = ["events=[]", "repeat=1", "sweep={duration: [1000, 1]}"]
     scenario = loader.loads(TEXT, "side-by-side.yaml", changes)
     killed = False
+    phases: dict[int, str] = {}
 
     def on_progress(now: Progress) -> None:
         nonlocal killed
+        phases[now.index] = now.phase
         if now.phase == "measure" and not killed:
             killed = True
             for process in multiprocessing.active_children():
@@ -79,13 +81,17 @@ async def test_process_that_dies_costs_only_its_run(store: Store) -> None:
     assert {run.reason for run in found.runs[:2]} == {"Its process ended by signal SIGKILL."}
     assert all(run.linearizable for run in found.runs[2:])
     assert sorted(sink.finished) == sorted(run.id for run in found.runs)
+    assert sorted(sink.failed) == sorted(run.id for run in found.runs[:2])
+    assert [phases[at] for at in range(4)] == ["failed", "failed", "done", "done"]
 
 
 async def test_interrupted_runs_are_stored_with_what_they_have(store: Store) -> None:
     scenario = loader.loads(TEXT, "side-by-side.yaml", LONG)
     measuring: set[str] = set()
+    phases: dict[str, str] = {}
 
     def on_progress(now: Progress) -> None:
+        phases[now.run.id] = now.phase
         if now.phase == "measure" and now.sample is not None:
             measuring.add(now.run.id)
 
@@ -98,6 +104,7 @@ async def test_interrupted_runs_are_stored_with_what_they_have(store: Store) -> 
         with pytest.raises(asyncio.CancelledError):
             await task
     assert sorted(sink.cancelled) == sorted(measuring)
+    assert set(phases.values()) == {"cancelled"}
     for record in store.records(sink.cancelled):
         assert (record.status, record.reason) == ("cancelled", CANCELLED)
         assert record.throughput_ops > 0

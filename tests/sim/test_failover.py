@@ -55,10 +55,11 @@ def installed_ports(rack: SimRack, switch: str) -> dict[int, int]:
 
 
 def verified(rack: SimRack) -> None:
-    sample = run_phases(rack, "drain", "verify")
-    assert sample.client_statistics["acked_writes_lost"] == 0
-    assert sample.client_statistics["unread"] == 0
-    assert sample.client_statistics["linearizable"] is True
+    statistics = run_phases(rack, "drain", "verify").client_statistics
+    assert statistics["acked_writes_lost"] == 0
+    assert statistics["unread"] == 0
+    # Without operations there is nothing to check.
+    assert statistics["linearizable"] is (True if statistics["checked_ops"] else None)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -155,6 +155,31 @@ def test_frames_to_a_stopped_switch_are_lost() -> None:
     assert run(rack, 0.5).cached > 0, "the controller has filled the tables again"
 
 
+def test_records_stay_counted_while_the_controller_is_down() -> None:
+    rack = make()
+    before = run(rack, 0.2).cached
+    assert before > 0
+    kill(rack, "controller")
+    down = run(rack, 0.2)
+    assert down.client.hits > 0
+    assert down.cached == before, "the switch still answers with them"
+    kill(rack, "switch")
+    assert run(rack, 0.1).cached == 0
+    start(rack, "switch")
+    assert run(rack, 0.1).cached == 0, "its tables are empty"
+    start(rack, "controller")
+    assert run(rack, 0.5).cached > 0
+
+
+def test_records_stay_counted_while_the_controller_is_cut_off() -> None:
+    rack = make()
+    before = run(rack, 0.2).cached
+    rack.controller.partition()
+    assert run(rack, 3.0).cached == before
+    kill(rack, "switch")
+    assert run(rack, 0.2).cached == 0
+
+
 def test_slow_server_serves_fewer_requests() -> None:
     rack = make("nocache", rate=40_000, workload={"writes": 0.0, "deletes": 0.0, "zipf": 0.0})
     run(rack, 0.1)
@@ -194,6 +219,18 @@ def test_link_without_delivery_affects_only_its_server() -> None:
     assert load[3] == 0
     assert min(load[:3]) > 0
     assert rack.statistics["lost"] > 0
+
+
+def test_corrupted_frames_are_counted_and_noted() -> None:
+    rack = make("nocache")
+    impair(rack, "servers-0", "to", corrupt=0.2, duplicate=0.1)
+    rack.watch([], 1_000_000)
+    run(rack, 0.1)
+    notes = [line for line in rack.journal() if line.endswith("CORRUPTED")]
+    assert rack.statistics["corrupted"] == len(notes) > 20
+    assert all("server 0" in line for line in notes)
+    assert rack.statistics["duplicated"] > 10
+    assert rack.statistics["lost"] == 0
 
 
 def test_journal_shows_one_key_of_a_billion() -> None:

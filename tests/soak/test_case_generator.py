@@ -104,7 +104,8 @@ def test_all_kinds_of_racks_loads_and_faults_are_drawn(monkeypatch: pytest.Monke
             assert link is None or not link.heals
             kinds = [] if link is None else ["cut" if link.loss == 1 else "link"]
             if link is not None:
-                kinds += [name for name in ("duplicate", "reorder", "delay") if getattr(link, name)]
+                others = ("duplicate", "corrupt", "reorder", "delay")
+                kinds += [name for name in others if getattr(link, name)]
                 kinds += ["loss"] * (0 < link.loss < 1)
             between = fault.begin.after_actions is not None
             kinds += ["controller-restart"] * between
@@ -128,6 +129,38 @@ def test_crashes_of_clients_do_not_change_other_faults(
     assert not any(fault.begin.crash for faults in usual for fault in faults)
     assert without != with_crashes
     assert without == [tuple(f for f in faults if f.begin.crash is None) for faults in with_crashes]
+
+
+def test_corruption_changes_no_other_draw() -> None:
+    """Apart from corruption, a case is that of its seed without it."""
+    alone = both = 0
+    for scheme, seed in itertools.product(("netcache", "distcache", "lake", "client-cache"), SEEDS):
+        case = generate(scheme, seed)
+        without = generate(scheme, seed, [kind for kind in USUAL_KINDS if kind != "corrupt"])
+        kept = []
+        for fault in case.faults:
+            link = fault.begin.link
+            if link is None or not link.corrupt:
+                kept.append(fault)
+                continue
+            link = link.model_copy(update={"corrupt": 0.0})
+            alone += link.heals
+            both += not link.heals
+            begin = fault.begin.model_copy(update={"link": link})
+            kept += [] if link.heals else [fault.model_copy(update={"begin": begin})]
+        assert case.model_copy(update={"faults": tuple(kept)}) == without, (scheme, seed)
+    assert alone > 50
+    assert both > 50
+
+
+def test_no_link_has_two_faults_at_a_time() -> None:
+    for scheme, seed in itertools.product(("netcache", "distcache", "lake", "client-cache"), SEEDS):
+        ends: dict[str, float] = {}
+        for fault in generate(scheme, seed).faults:
+            if (link := fault.begin.link) is not None:
+                assert fault.end is not None
+                assert ends.get(link.node, -1.0) < fault.begin.at, (scheme, seed)
+                ends[link.node] = fault.end.at
 
 
 def test_only_requested_kinds_of_faults_are_drawn() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.sim.rack import SimRack
-from netkv.soak.case import Case
+from netkv.soak.case import Case, load
 from netkv.soak.case_generator import generate
 from netkv.soak.run import Hooks, Outcome, play
 from tests.soak.planted import Crashes, ForgetsRestarts, scheme_with
@@ -38,6 +40,16 @@ def test_a_run_without_a_violation_has_run_all_faults() -> None:
         assert outcome.violations == ()
         assert outcome.faults == len(case.faults)
         assert outcome.operations > 500
+
+
+def test_copies_of_a_corrupted_frame_are_no_violation() -> None:
+    """The switch forwards a corrupted reply, and the link of the client copies it (500935)."""
+    racks: list[SimRack] = []
+    case = load(Path(__file__).parent / "cases" / "memcached-copied-corruption.json")
+    outcome = play(case, Hooks(on_rack=racks.append))
+    assert racks[0].statistics["corrupted"] == 1
+    assert racks[0].statistics["duplicated"] > 0
+    assert outcome.violations == ()
 
 
 def test_other_faults_give_another_fingerprint() -> None:

@@ -61,6 +61,16 @@ def test_faults_of_fewer_switches_make_a_valid_timeline(scheme: str) -> None:
     assert found > 20
 
 
+def test_fault_that_corrupts_is_tried_with_it_only_and_without() -> None:
+    link = LinkFault(node="client", direction="to", loss=0.1, corrupt=0.2)
+    healed = LinkFault(node="client", direction="to")
+    fault = Fault(begin=TimelineEvent(at=0.1, link=link), end=TimelineEvent(at=0.105, link=healed))
+    tried = [it.faults[0].begin.link for it in candidates(layers(1, 1, fault))]
+    assert link.model_copy(update={"corrupt": 0.0}) in tried
+    assert link.model_copy(update={"loss": 0.0}) in tried
+    assert healed not in tried
+
+
 def test_each_step_leaves_out_layers_or_switches() -> None:
     case = layers(3, 3)
     sizes = [

@@ -32,5 +32,15 @@ def test_reads_that_are_stale_for_too_long_are_violations() -> None:
     assert kinds(Judge(), longest_stale_ns=900_000_000) == []
 
 
+def test_malformed_frames_are_violations_unless_corrupted() -> None:
+    judge = Judge()
+    corrupted = 3
+    for malformed, expected in ((2, []), (1, []), (0, []), (1, ["malformed-frame"])):
+        found = judge.take(1.0, sample(malformed=malformed), lambda: corrupted)
+        assert [each.kind for each in found] == expected
+    wrong = Judge().take(1.0, sample(errors=1), lambda: corrupted)
+    assert [each.kind for each in wrong] == ["malformed-frame"], "no burst makes a refusal"
+
+
 def test_phantoms_beyond_the_reports_of_the_checker_are_violations() -> None:
     assert kinds(Judge(0.5), "stale-read", phantom_reads=2) == ["phantom-value"]

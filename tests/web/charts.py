@@ -35,6 +35,8 @@ HOLD_FRAMES = """() => {
     };
 }"""
 """Draws a frame only when the test calls `nextFrame`. `mostDrawn`: most charts in a frame."""
+COUNT = "trace => !trace ? 0 : trace.x.length - (trace.line?.shape === 'vh')"
+"""Number of values of a trace. A line of steps without a gap also has a point at its beginning."""
 UNNAMED = """() => [...document.querySelectorAll("button, input, select, textarea")]
     .filter(each => !each.labels?.length && !each.textContent.trim() && !each.ariaLabel)
     .map(each => each.outerHTML)"""
@@ -45,7 +47,7 @@ def traces(page: Page, chart: str) -> list[dict[str, Any]]:
     """Name, number of points and last value of each trace of a chart."""
     found: list[dict[str, Any]] = page.evaluate(
         "id => (document.getElementById(id).data ?? [])"
-        ".map(trace => ({name: trace.name, points: trace.y.length, last: trace.y.at(-1)}))",
+        f".map(trace => ({{name: trace.name, points: ({COUNT})(trace), last: trace.y.at(-1)}}))",
         chart,
     )
     return found
@@ -62,7 +64,7 @@ def wait_for_traces(page: Page, chart: str, count: int) -> None:
 def wait_for_points(page: Page, count: int, chart: str = "throughput") -> None:
     """Wait until the first trace of a chart has so many points, or more."""
     page.wait_for_function(
-        "([id, count]) => (document.getElementById(id)?.data ?? [])[0]?.x.length >= count",
+        f"([id, count]) => ({COUNT})((document.getElementById(id)?.data ?? [])[0]) >= count",
         arg=[chart, count],
     )
 

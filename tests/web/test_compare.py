@@ -26,6 +26,7 @@ from tests.runs.recorded_runs import (
     start,
 )
 from tests.web.charts import (
+    COUNT,
     FILL_OF_BARS,
     HOLD_FRAMES,
     LOOK_OF_LINES,
@@ -205,7 +206,7 @@ def test_live_samples_appear_without_a_reload(served: Served, page: Page) -> Non
         live.report(10)
         page.wait_for_function(
             "() => { nextFrame();"
-            " return document.getElementById('overlay').data[0].y.length === 10; }",
+            f" return ({COUNT})(document.getElementById('overlay').data[0]) === 10; }}",
             polling=100,
         )
         assert traces(page, "overlay")[0]["last"] == live.feed[9].throughput_ops
@@ -412,3 +413,28 @@ def test_without_runs_the_newest_groups_are_offered(served: Served, page: Page) 
     page.goto(f"{served.url}/#/compare")
     page.get_by_role("link", name="NetCache against NoCache").click()
     wait_for_traces(page, "overlay", 2)
+
+
+def test_line_is_a_step_over_each_interval_with_gaps(served: Served, page: Page) -> None:
+    """A value is about the time before it; where there is no sample, there is no line."""
+    page.goto(served.url)
+    found = page.evaluate(
+        """async () => {
+            const { stepped } = await import("/js/parts/steps.js");
+            const over = { x: [1, 2.01, 5, 6, 7], lengths: [1, 1, 1, 1, 1] };
+            const five = { y: [9, 8, 7, null, 6], text: ["a", "b", "c", "", "e"] };
+            const line = stepped({ ...over, ...five });
+            const area = stepped({ ...over, y: [1, 1, 1, null, 1], below: [2, 2, 2, null, 2] });
+            const map = stepped({ ...over, y: [0], z: [[5, 4, 3, 2, 1]] });
+            const { x, y, text } = line;
+            return { x, y, text, shape: line.line.shape, area: area.y, edges: map.x, z: map.z[0] };
+        }"""
+    )
+    assert list(zip(found["x"], found["y"], strict=True)) == [
+        (0, 9), (1, 9), (2.01, 8), (4, None), (4, 7), (5, 7), (6, None), (6, 6), (7, 6),
+    ]  # fmt: skip
+    assert found["shape"] == "vh"
+    assert found["text"][-1] == found["text"][-2] == "e"
+    assert found["area"] == [3, 3, 3, None, 3, 3, None, 3, 3]
+    assert found["edges"] == [0, 1, 2.01, 4, 5, 6, 7]
+    assert found["z"] == [5, 4, None, 3, 2, 1]

@@ -24,6 +24,7 @@ from tests.api.serving import Served, serving_labs
 from tests.fpga.bench import CACHE
 from tests.fpga.live_ends import Ends, running
 from tests.waiting import PATIENCE_S, until
+from tests.web import accessible
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -293,6 +294,21 @@ def test_lab_is_used_by_keyboard(lab: Lab, page: Page) -> None:
         assert label.strip()
 
 
+@pytest.mark.parametrize(("theme", "width"), accessible.SCREENS, ids=str)
+def test_labs_are_accessible_and_fit_in_their_window(
+    lab: Lab, page: Page, theme: str, width: int
+) -> None:
+    """The list, a lab, and the details of a node."""
+    accessible.show(page, theme, width)
+    page.goto(f"{lab.url}/#/labs")
+    expect(page.locator("#labs tbody tr")).to_have_count(1)
+    assert (accessible.violations(page), accessible.width(page)) == ([], width)
+    for query in ("", "?node=switch"):
+        page.goto(lab.address(query))
+        expect(node(page, "switch").locator(".figure")).to_contain_text("frames/s")
+        assert (accessible.violations(page), accessible.width(page)) == ([], width)
+
+
 def test_drawing_keeps_its_size_while_numbers_change(lab: Lab, page: Page) -> None:
     page.goto(lab.address("?node=client"))
     page.wait_for_function("() => /ops/.test(document.querySelector('#node-client')?.textContent)")
@@ -305,6 +321,7 @@ def test_drawing_keeps_its_size_while_numbers_change(lab: Lab, page: Page) -> No
 def test_unknown_lab_and_node_are_answered_with_a_sentence(lab: Lab, page: Page) -> None:
     page.goto(f"{lab.url}/#/labs/nope")
     expect(page.locator("#lab [role=alert]")).to_contain_text("There is no lab 'nope'")
+    assert accessible.violations(page) == []
     page.goto(lab.address("?node=nope"))
     expect(page.locator("#side")).to_contain_text("There is no node")
 

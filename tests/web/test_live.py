@@ -22,7 +22,7 @@ from netkv.scenarios.results import RunEvent
 from tests.api.serving import Served
 from tests.runs.recorded_runs import record, record_comparison, result, samples, start
 from tests.waiting import PATIENCE_S
-from tests.web.charts import traces, wait_for_points, wait_for_traces
+from tests.web.charts import COUNT, traces, wait_for_points, wait_for_traces
 from tests.web.live_runs import live_run
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +46,7 @@ WATCH_ARRAYS = """() => {
 def points(page: Page, chart: str = "throughput") -> int:
     """Number of points of the first trace of a chart; 0 before it is drawn."""
     found: int = page.evaluate(
-        "id => (document.getElementById(id)?.data ?? [])[0]?.x.length ?? 0", chart
+        f"id => ({COUNT})((document.getElementById(id)?.data ?? [])[0])", chart
     )
     return found
 
@@ -115,7 +115,9 @@ def test_second_run_does_not_push_the_charts_away(served: Served, page: Page) ->
         for sample in list(samples(second))[:6]:
             sink.sample(second.id, sample)
         expect(page.locator(".cell[aria-pressed='true']")).to_contain_text("netcache")
-        page.wait_for_function("() => document.getElementById('throughput').data[0].x.length === 6")
+        page.wait_for_function(
+            f"() => ({COUNT})(document.getElementById('throughput').data[0]) === 6"
+        )
         after = page.locator("#throughput").bounding_box()
         assert before is not None
         assert after is not None
@@ -275,9 +277,10 @@ def test_page_continues_without_a_gap_after_the_server_is_killed(store: Store, p
             live.report()
             wait_for_points(page, len(live.feed))
             times = page.evaluate("document.getElementById('throughput').data[0].x")
-            assert times == [sample.time for sample in live.feed]
+            # A step begins at the end of the interval before.
+            assert times[1:] == [sample.time for sample in live.feed]
             answer = httpx.get(f"{url}/api/v1/runs/long/series", timeout=PATIENCE_S)
-            assert answer.json()["columns"]["time"] == times
+            assert answer.json()["columns"]["time"] == times[1:]
 
 
 PLAN: list[dict[str, Any]] = [

@@ -84,7 +84,7 @@ def test_hit_is_followed_by_keyboard_to_the_answer(served: Served, page: Page) -
     page.keyboard.press("End")
     expect(details).to_contain_text("198 bytes at port 1")
     page.keyboard.press("Home")
-    expect(page.locator("#position")).to_have_text("step 1 of 134")
+    expect(page.locator("#position")).to_have_text("step 1 of 137")
 
 
 def test_miss_is_forwarded_to_a_server(served: Served, page: Page) -> None:
@@ -175,7 +175,7 @@ def test_link_restores_packet_and_step(served: Served, page: Page) -> None:
     page.keyboard.press("PageDown")
     expect(page).to_have_url(re.compile("step=49"))
     page.reload()
-    expect(page.locator("#position")).to_have_text("step 49 of 134")
+    expect(page.locator("#position")).to_have_text("step 49 of 137")
     selected = page.locator("#steps [aria-selected=true]")
     expect(selected).to_have_attribute("id", "step-48")
     box, frame = selected.bounding_box(), page.locator("#steps").bounding_box()

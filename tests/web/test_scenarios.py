@@ -296,7 +296,7 @@ def test_sweep_of_two_options_is_a_grid_with_results_so_far(served: Served, page
         for index, cell in enumerate(plan[:4]):
             record(sink, start(f"run-{index}", cell["scheme"], params=cell["params"]))
         sink.begin(start("run-4", plan[4]["scheme"], params=plan[4]["params"]))
-        run = {"index": 4, "scheme": "nocache", "phase": "measure", "fraction": 0.3}
+        run = {"index": 4, "scheme": "nocache", "phase": "measure", "fraction": 0.1, "share": 0.3}
         sink.progress(
             {
                 "done": 4,

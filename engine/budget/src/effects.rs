@@ -221,7 +221,7 @@ pub(crate) fn of<'a>(program: &'a Program, op: &'a Op) -> Option<Effect<'a>> {
             reads.operand(error, 0);
             effect.new_value(standard.parser_error);
         }
-        Op::Reject | Op::Log { .. } | Op::Assert(_) => return None,
+        Op::Reject | Op::Log { .. } | Op::Assert { .. } => return None,
         Op::Emit(header) => {
             effect.kind = Kind::Signal;
             effect.read_header(*header);

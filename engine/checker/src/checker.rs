@@ -86,11 +86,11 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Whether the history of every key is linearizable. `None` if there is no violation, but not
-    /// every read could be judged.
+    /// Whether the history of every key is linearizable. `None` if there is no violation, but
+    /// nothing was judged, or not every read could be.
     pub fn linearizable(&self) -> Option<bool> {
         match (self.violations, self.unchecked_keys) {
-            (0, 0) => Some(true),
+            (0, 0) if self.checked_ops > 0 => Some(true),
             (0, _) => None,
             _ => Some(false),
         }

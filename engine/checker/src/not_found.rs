@@ -34,7 +34,7 @@ impl Register {
             .collect();
         if condition == Condition::Regular {
             // There is one witness, since no assignment adds a constraint.
-            let candidates = Candidates::of(&self.witnesses[0], &deletes, invocation, now);
+            let candidates = Candidates::of(&self.witnesses[0], &deletes, invocation);
             let Some(assigned) = candidates.first() else {
                 return self.impossible(&deletes, invocation, now);
             };
@@ -46,7 +46,7 @@ impl Register {
         let mut next: Vec<Witness> = Vec::new();
         let mut assigned = None;
         for witness in &self.witnesses {
-            let candidates = Candidates::of(witness, &deletes, invocation, now);
+            let candidates = Candidates::of(witness, &deletes, invocation);
             assigned = assigned.or(candidates.first());
             match candidates {
                 Candidates::Unchanged(_) => next.push(witness.clone()),
@@ -68,10 +68,15 @@ impl Register {
             self.relaxed = Some(self.witnesses[0].clone());
         }
         self.witnesses_dropped |= dropped;
+        // Witnesses that the read has only extended are compared when there are more of them, or
+        // fewer: a comparison sorts the zones of each.
+        let as_many = next.len() == self.witnesses.len();
         self.witnesses = next;
         self.record_read(assigned, read);
         self.add_to_relaxed(&deletes, read);
-        self.reduce_witnesses(now);
+        if !as_many {
+            self.reduce_witnesses(now);
+        }
         // Some delete took effect. A read that was invoked before the first write may return it.
         self.deleted = true;
         Judgement::Legal
@@ -93,7 +98,7 @@ impl Register {
     /// Adds the read to the relaxed witness.
     fn add_to_relaxed(&mut self, deletes: &[usize], read: Record) {
         let Some(relaxed) = &mut self.relaxed else { return };
-        let candidates = Candidates::of(relaxed, deletes, read.invocation, read.response);
+        let candidates = Candidates::of(relaxed, deletes, read.invocation);
         match candidates {
             Candidates::Unchanged(_) => {}
             Candidates::AnyOf(only) if only.len() == 1 => {
@@ -117,7 +122,7 @@ impl Register {
     }
 
     /// Drops the witnesses that others subsume, and those beyond the limit.
-    fn reduce_witnesses(&mut self, now: u64) {
+    pub(crate) fn reduce_witnesses(&mut self, now: u64) {
         if self.witnesses.len() > 1 {
             let pending_reads: Vec<u64> = self.pending_reads.iter().copied().collect();
             let mut kept: Vec<Witness> = Vec::new();
@@ -153,10 +158,11 @@ enum Candidates {
 }
 
 impl Candidates {
-    fn of(witness: &Witness, deletes: &[usize], invocation: u64, now: u64) -> Self {
+    fn of(witness: &Witness, deletes: &[usize], invocation: u64) -> Self {
+        let joining = witness.joining(invocation);
         let candidates: Vec<usize> =
-            deletes.iter().copied().filter(|at| witness.allows(*at, invocation, now)).collect();
-        match candidates.iter().find(|at| witness.is_unaffected(**at, invocation)) {
+            deletes.iter().copied().filter(|at| joining.allows(witness, *at)).collect();
+        match candidates.iter().find(|at| joining.is_unaffected(witness, **at)) {
             Some(at) => Candidates::Unchanged(*at),
             None => Candidates::AnyOf(candidates),
         }

@@ -163,6 +163,7 @@ impl Register {
             return None;
         }
         self.prune(now);
+        self.reduce_witnesses(now);
         let decided =
             self.witnesses.len() == 1 && self.relaxed.is_none() && !self.witnesses_dropped;
         decided.then(|| IdleHistory {

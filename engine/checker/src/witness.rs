@@ -74,25 +74,20 @@ impl Witness {
         self.0[at] = self.0[at].with_operation(invocation, now);
     }
 
-    /// Whether an operation in cluster `at` would add no constraint: no other cluster has its first
-    /// response between the old last invocation of `at` and the new one.
-    pub fn is_unaffected(&self, at: usize, invocation: u64) -> bool {
-        let old = self.0[at];
-        old.min_response != NEVER
-            && !self.others(at).any(|zone| {
-                (old.max_invocation..invocation.max(old.max_invocation))
-                    .contains(&zone.min_response)
-            })
+    /// What decides, for a read with this invocation, which writes it can join. One pass over the
+    /// zones, so that a read with many possible writes does not compare each with all clusters.
+    pub fn joining(&self, invocation: u64) -> Joining {
+        let mut first_responses = Largest::NONE;
+        for (at, zone) in self.0.iter().enumerate().filter(|(_, it)| it.min_response < invocation) {
+            first_responses.take(at, zone.min_response + 1);
+        }
+        Joining { invocation, bound: self.overwrite_bound(invocation), first_responses }
     }
 
     /// The bound that determines which clusters are overwritten for every read with an invocation
     /// at `earliest_read` or later.
     pub fn overwrite_bound(&self, earliest_read: u64) -> OverwriteBound {
-        let mut bound = OverwriteBound {
-            earliest_read,
-            all: LatestInvocation::NONE,
-            writes: LatestInvocation::NONE,
-        };
+        let mut bound = OverwriteBound { earliest_read, all: Largest::NONE, writes: Largest::NONE };
         for (at, zone) in
             self.0.iter().enumerate().filter(|(_, zone)| zone.min_response < earliest_read)
         {
@@ -124,7 +119,8 @@ impl Witness {
         let starts =
             self.0.iter().map(|zone| zone.max_invocation).chain(pending_reads.iter().copied());
         let mut starts: Vec<u64> = starts.collect();
-        starts.sort_unstable();
+        // Stable, since it is faster for runs that are in order already, as here.
+        starts.sort();
         for zone in self.0.iter_mut().filter(|zone| zone.min_response != NEVER) {
             let mut later = starts
                 [starts.partition_point(|max_invocation| *max_invocation <= zone.min_response)..]
@@ -137,7 +133,7 @@ impl Witness {
         }
         // A last invocation is compared with responses only: known ones and later ones.
         let mut ends: Vec<u64> = self.0.iter().map(|zone| zone.min_response).collect();
-        ends.sort_unstable();
+        ends.sort();
         for zone in &mut self.0 {
             let mut earlier =
                 ends[..ends.partition_point(|end| *end < zone.max_invocation)].iter().rev();
@@ -171,34 +167,62 @@ impl Witness {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OverwriteBound {
     earliest_read: u64,
-    all: LatestInvocation,
+    all: Largest,
     /// Without unassigned reads. Those may belong to a delete and do not overwrite it.
-    writes: LatestInvocation,
+    writes: Largest,
 }
 
-/// The largest last invocation of several clusters, and the largest without one of them.
+/// The largest time of several clusters, and the largest without one of them.
 #[derive(Debug, Clone, Copy)]
-struct LatestInvocation {
-    max_invocation: u64,
+struct Largest {
+    time: u64,
     /// The cluster that has it.
     by: usize,
     /// The largest one without cluster `by`.
     second: u64,
 }
 
-impl LatestInvocation {
-    const NONE: Self = Self { max_invocation: 0, by: usize::MAX, second: 0 };
+impl Largest {
+    const NONE: Self = Self { time: 0, by: usize::MAX, second: 0 };
 
-    fn take(&mut self, at: usize, max_invocation: u64) {
-        if self.by == usize::MAX || max_invocation > self.max_invocation {
-            *self = Self { max_invocation, by: at, second: self.max_invocation };
+    fn take(&mut self, at: usize, time: u64) {
+        if self.by == usize::MAX || time > self.time {
+            *self = Self { time, by: at, second: self.time };
         } else {
-            self.second = self.second.max(max_invocation);
+            self.second = self.second.max(time);
         }
     }
 
     fn without(&self, at: usize) -> u64 {
-        if self.by == at { self.second } else { self.max_invocation }
+        if self.by == at { self.second } else { self.time }
+    }
+}
+
+/// Decides which writes a read can join, for all clusters of a witness but unassigned reads.
+pub(crate) struct Joining {
+    invocation: u64,
+    /// Of the clusters with a response before the read.
+    bound: OverwriteBound,
+    /// The times after the first responses before the read; 0 if there is none.
+    first_responses: Largest,
+}
+
+impl Joining {
+    /// [`Witness::allows`] for the read.
+    pub fn allows(&self, witness: &Witness, at: usize) -> bool {
+        let zone = witness.0[at];
+        zone.min_response == NEVER
+            || self.invocation <= zone.max_invocation
+            || zone.min_response >= self.bound.latest_overwrite(zone.kind, at)
+    }
+
+    /// Whether the read would add no constraint to cluster `at`: no other cluster has its first
+    /// response between the last invocation of `at` and the read.
+    pub fn is_unaffected(&self, witness: &Witness, at: usize) -> bool {
+        let zone = witness.0[at];
+        zone.min_response != NEVER
+            && (self.invocation <= zone.max_invocation
+                || self.first_responses.without(at) <= zone.max_invocation)
     }
 }
 
@@ -209,7 +233,55 @@ impl OverwriteBound {
     /// could conflict with it is overwritten itself.
     pub fn covers(&self, witness: &Witness, at: usize) -> bool {
         let zone = witness.0[at];
-        let by = if zone.kind == ClusterKind::Delete { &self.writes } else { &self.all };
-        zone.min_response < self.earliest_read && zone.min_response < by.without(at)
+        zone.min_response < self.earliest_read
+            && zone.min_response < self.latest_overwrite(zone.kind, at)
+    }
+
+    /// The last invocation of the clusters that can overwrite cluster `at` of this kind.
+    fn latest_overwrite(&self, kind: ClusterKind, at: usize) -> u64 {
+        let by = if kind == ClusterKind::Delete { &self.writes } else { &self.all };
+        by.without(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netkv_workload::Random;
+
+    fn random_zone(random: &mut Random) -> Zone {
+        let kinds = [ClusterKind::Put, ClusterKind::Delete, ClusterKind::UnassignedRead];
+        Zone {
+            min_response: if random.below(4) == 0 { NEVER } else { random.below(8) },
+            max_invocation: random.below(8),
+            kind: kinds[random.below(3) as usize],
+        }
+    }
+
+    /// The definition: no other cluster has its first response between the old last invocation and
+    /// the new one.
+    fn adds_no_constraint(witness: &Witness, at: usize, invocation: u64) -> bool {
+        let old = witness.0[at];
+        let between = old.max_invocation..invocation.max(old.max_invocation);
+        old.min_response != NEVER
+            && !witness.others(at).any(|zone| between.contains(&zone.min_response))
+    }
+
+    #[test]
+    fn one_pass_decides_as_a_comparison_with_all_other_clusters() {
+        let mut random = Random::new(7, 0);
+        for _ in 0..20_000 {
+            let clusters = 1 + random.below(6);
+            let witness = Witness((0..clusters).map(|_| random_zone(&mut random)).collect());
+            let invocation = random.below(9);
+            let joining = witness.joining(invocation);
+            let writes = |at: &usize| witness.0[*at].kind != ClusterKind::UnassignedRead;
+            for at in (0..witness.0.len()).filter(writes) {
+                let allows = witness.allows(at, invocation, 10);
+                assert_eq!(joining.allows(&witness, at), allows, "{witness:?} {at} {invocation}");
+                let unaffected = adds_no_constraint(&witness, at, invocation);
+                assert_eq!(joining.is_unaffected(&witness, at), unaffected, "{witness:?} {at}");
+            }
+        }
     }
 }

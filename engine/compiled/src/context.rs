@@ -52,6 +52,8 @@ pub(crate) struct Context {
     /// First cell of each counter array.
     pub(crate) counters: *const *mut u8,
     pub(crate) counts: *mut u8,
+    /// How often each assertion was false.
+    pub(crate) failed_assertions: *mut u64,
     /// The clones of the first `clone_sessions` session numbers.
     pub(crate) clone_targets: *const CopyTarget,
     pub(crate) clone_sessions: u64,
@@ -64,7 +66,6 @@ pub(crate) struct Context {
     /// copies and leaves the others to the switch.
     pub(crate) original: *mut u64,
     pub(crate) original_length: u64,
-    pub(crate) original_truncate: u64,
     /// Where frames are appended that leave before the function returns, and the room that a frame
     /// needs beside its length.
     pub(crate) output: *mut Output,

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use netkv_dataplane::{
-    Batch, BitWriter, Executor, Frame, Graph, HeaderPlan, IntervalMap, MAX_PASSES, NO_LIST,
-    Objects, Output, Packet, Requests, Stop, Tally,
+    Batch, BitWriter, Executor, Frame, Graph, HeaderPlan, IntervalMap, MAX_PASSES, NO_LIMIT,
+    NO_LIST, Objects, Output, Packet, Requests, Stop, Tally,
 };
 use netkv_ir::Program;
 
@@ -144,6 +144,7 @@ impl Compiled {
         self.context.registers = self.registers.as_ptr();
         self.context.counters = self.counters.as_ptr();
         self.context.counts = (&raw mut objects.counts).cast();
+        self.context.failed_assertions = objects.failed_assertions.as_mut_ptr();
         let targets = objects.clone_targets();
         self.context.clone_targets = targets.as_ptr();
         self.context.clone_sessions = targets.len() as u64;
@@ -501,7 +502,7 @@ impl Executor for Compiled {
     fn original(&mut self, packet: &mut Packet) {
         packet.state.words.copy_from_slice(&self.original_state);
         packet.length = self.context.original_length as u32;
-        packet.requests.truncate = self.context.original_truncate;
+        packet.requests.truncate = NO_LIMIT;
     }
 
     fn prefetch(&mut self, frames: &[Frame<'_>], objects: &mut Objects) {
@@ -563,6 +564,7 @@ fn empty_context() -> Context {
         registers: null(),
         counters: null(),
         counts: null_mut(),
+        failed_assertions: null_mut(),
         clone_targets: null(),
         clone_sessions: 0,
         groups: null(),
@@ -570,7 +572,6 @@ fn empty_context() -> Context {
         copies: 0,
         original: null_mut(),
         original_length: 0,
-        original_truncate: 0,
         output: null_mut(),
         header_room: 0,
         passes: 0,

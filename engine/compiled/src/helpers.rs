@@ -95,9 +95,10 @@ pub(crate) unsafe extern "C" fn bits_push(context: *mut Context, words: *const u
 }
 
 /// Appends the payload, which starts at byte `cursor` of the frame, to the input.
-pub(crate) unsafe extern "C" fn bits_payload(context: *mut Context, cursor: u64) {
+pub(crate) unsafe extern "C" fn bits_payload(context: *mut Context, cursor: u64, limit: u64) {
     unsafe {
-        let frame = slice::from_raw_parts((*context).frame, (*context).frame_length as usize);
+        let end = (*context).frame_length.min(cursor.saturating_add(limit));
+        let frame = slice::from_raw_parts((*context).frame, end as usize);
         (*(*context).helpers).writer.push_rest(frame, cursor as usize * 8);
     }
 }
@@ -223,6 +224,17 @@ unsafe fn commit_in_room(context: &mut Context, room: usize) {
 #[inline(never)]
 unsafe fn commit_and_grow(context: &mut Context, room: usize) {
     unsafe { commit_in_room(context, room) }
+}
+
+/// The sum of the 16-bit words of `length` bytes of a frame, as they are in memory. The result is a
+/// sum of 32-bit words, which has the same remainder.
+pub(crate) unsafe extern "C" fn sum_words(from: *const u8, length: u64) -> u64 {
+    let bytes = unsafe { slice::from_raw_parts(from, length as usize) };
+    let (words, rest) = bytes.as_chunks::<4>();
+    let sum: u64 = words.iter().map(|word| u64::from(u32::from_le_bytes(*word))).sum();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    sum + u64::from(u32::from_le_bytes(last))
 }
 
 /// Copies `length` bytes of a frame to the memory of another one.

@@ -6,7 +6,7 @@ use netkv_ir::{Cfg, Expr, HashInput, Op, Program, Terminator};
 use netkv_dataplane::Graph;
 
 use crate::bounds::Bounds;
-use crate::code::reach;
+use crate::code::{adds_words, reach};
 use crate::known::Known;
 use crate::variants::{Distinguished, Variants};
 use crate::words::{Words, accessed_in, op_exprs, terminator_exprs};
@@ -119,10 +119,12 @@ impl Plan {
     /// reads the payload as well.
     pub(crate) fn set_recirculated_head(&mut self, program: &Program, parser: &Cfg) {
         let reads_payload = |op: &Op| {
+            // Code that sums words finds the payload wherever it is.
             matches!(
                 op,
-                Op::VerifyChecksum { with_payload: true, .. }
-                    | Op::UpdateChecksum { with_payload: true, .. }
+                Op::VerifyChecksum { with_payload: true, data, algorithm, .. }
+                    | Op::UpdateChecksum { with_payload: true, data, algorithm, .. }
+                    if !adds_words(*algorithm, data)
             )
         };
         let blocks = Graph::ALL.into_iter().flat_map(|graph| &graph.of(program).blocks);

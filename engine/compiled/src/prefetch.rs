@@ -9,7 +9,6 @@
 
 use std::collections::HashMap;
 
-use netkv_dataplane::Graph;
 use netkv_dataplane::RegisterLayout;
 use netkv_ir::{
     Apply, ApplyTarget, Block, Cfg, Expr, MatchKind, Op, Program, Terminator, UnaryOp, Word,
@@ -17,7 +16,7 @@ use netkv_ir::{
 
 use crate::code::{Search, Shapes, cyclic};
 use crate::conditions::{Condition, conditions_of};
-use crate::plan::Plan;
+use crate::words::written_in;
 
 /// Minimum size of a table whose slots are prefetched.
 const LARGE_TABLE: u64 = 1024;
@@ -55,11 +54,7 @@ pub(crate) struct Lookup<'a> {
 
 impl Prefetch {
     /// For the largest exact-match table of ingress; none if there is no large one.
-    pub(crate) fn new<'a>(
-        program: &'a Program,
-        plan: &Plan,
-        shapes: &Shapes,
-    ) -> Option<(Self, Lookup<'a>)> {
+    pub(crate) fn new<'a>(program: &'a Program, shapes: &Shapes) -> Option<(Self, Lookup<'a>)> {
         if !is_repeatable(&program.parser) {
             return None;
         }
@@ -76,8 +71,8 @@ impl Prefetch {
             _ => None,
         });
         let (block, apply) = large.max_by_key(|(_, apply)| size(apply))?;
-        let before = &plan.accessed[Graph::VerifyChecksum as usize];
-        let conditions = conditions_of(program, &program.ingress, block, before);
+        let before = written_in(program, &program.verify_checksum);
+        let conditions = conditions_of(program, &program.ingress, block, &before);
         let table = apply.table as usize;
         let keys = apply.keys.iter().zip(&program.tables[table].keys);
         let key_words: usize = keys

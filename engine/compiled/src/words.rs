@@ -112,7 +112,7 @@ pub(crate) fn op_exprs(op: &Op, visit: &mut impl FnMut(&Expr)) {
         }
         Op::Clone { session, .. } => visit_all(session, visit),
         Op::Digest { values, .. } => values.iter().for_each(|value| visit_all(value, visit)),
-        Op::Assert(cond) => visit_all(cond, visit),
+        Op::Assert { cond, .. } => visit_all(cond, visit),
         _ => {}
     }
 }
@@ -324,7 +324,7 @@ impl AccessCollector<'_> {
             | Op::Digest { .. }
             | Op::Truncate(_)
             | Op::Log { .. }
-            | Op::Assert(_) => {}
+            | Op::Assert { .. } => {}
         }
     }
 }

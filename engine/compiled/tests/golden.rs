@@ -184,6 +184,12 @@ fn exits_and_compound_assignments_follow_their_rules() {
     agrees_with_bmv2("../p4/compound", 105, 105);
 }
 
+/// The answers follow from bmv2's packet buffer (`packet.h`, `packet_buffer.h`).
+#[test]
+fn limits_of_the_length_follow_the_packet_buffer_of_bmv2() {
+    agrees_with_bmv2("../p4/truncate", 17, 25);
+}
+
 #[test]
 fn a_trace_does_not_change_the_result_of_a_packet() {
     let names = ["arith", "parse", "tables", "registers", "hashes", "calls", "replicate", "exits"];

@@ -45,14 +45,14 @@ pub struct Objects {
     pub random: Random,
     /// Events that executors count.
     pub counts: Counts,
+    /// How often each of the program's assertions was false.
+    pub failed_assertions: Box<[u64]>,
 }
 
 /// Counters of rare events. The layout is fixed, because compiled code writes them.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub struct Counts {
-    /// Failed assertions.
-    pub failed_assertions: u64,
     /// Graphs that were stopped because of an endless loop.
     pub endless_graphs: u64,
     /// Packets that left the parser with an error.
@@ -62,7 +62,6 @@ pub struct Counts {
 impl Sum for Counts {
     fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
         parts.fold(Self::default(), |sum, part| Self {
-            failed_assertions: sum.failed_assertions + part.failed_assertions,
             endless_graphs: sum.endless_graphs + part.endless_graphs,
             parser_errors: sum.parser_errors + part.parser_errors,
         })
@@ -114,6 +113,7 @@ impl Objects {
             value_sets: vec![Vec::new(); program.value_sets.len()],
             random: Random::new(seed),
             counts: Counts::default(),
+            failed_assertions: vec![0; program.assertions.len()].into(),
         };
         for table in &program.tables {
             objects.tables.push(Table::new(program, table)?);

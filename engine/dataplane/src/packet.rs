@@ -4,7 +4,7 @@ use netkv_ir::Place;
 
 use crate::bits::{BitWriter, mask};
 use crate::executor::Frame;
-use crate::requests::Requests;
+use crate::requests::{NO_LIMIT, Requests};
 
 /// The state area of a packet, and the scratch stack for wide intermediate values.
 #[derive(Debug, Clone, Default)]
@@ -135,6 +135,29 @@ impl Packet {
         self.state.words[place.word as usize] = value & mask(place.width);
         let rest = place.word as usize + 1..(place.word + place.words()) as usize;
         self.state.words[rest].fill(0);
+    }
+
+    /// The end of the packet, which `truncate` has not cut: as in bmv2, a copy of a packet has the last
+    /// bytes of its buffer, as many as the limit permits. `from` is where the buffer begins.
+    pub(crate) fn last_bytes(&self, from: usize) -> &[u8] {
+        let limit = usize::try_from(self.requests.truncate).unwrap_or(usize::MAX);
+        let buffer = &self.bytes[from.min(self.bytes.len())..];
+        &buffer[buffer.len().saturating_sub(limit)..]
+    }
+
+    /// Where the payload that a checksum covers ends, in the bytes of the packet.
+    pub(crate) fn payload_end(&self) -> usize {
+        let limit = usize::try_from(self.requests.truncate).unwrap_or(usize::MAX);
+        self.bytes.len().min((self.cursor / 8).saturating_add(limit))
+    }
+
+    /// Cuts the payload to what a copy of this packet has of it, and removes the limit. The bytes of
+    /// parsed headers remain: executors may read fields there.
+    pub(crate) fn cut_payload(&mut self) {
+        let parsed = self.cursor / 8;
+        let cut = self.bytes.len() - parsed - self.last_bytes(parsed).len();
+        self.bytes.drain(parsed..parsed + cut);
+        self.requests.truncate = NO_LIMIT;
     }
 
     /// Number of bits that are not parsed yet.

@@ -21,7 +21,9 @@ impl Switch {
         tracing: &mut Tracing<'_>,
     ) {
         let Some(replicas) = self.clone_replicas(session, "ingress", tracing) else { return };
-        let mut copy = self.new_packet(&original.bytes, original.now_ns);
+        let mut copy = self.new_packet(original.last_bytes(0), original.now_ns);
+        copy.ingress_length = original.ingress_length;
+        copy.length = original.ingress_length;
         copy.port = original.port;
         copy.pipeline = original.pipeline;
         copy.passes = original.passes;
@@ -49,6 +51,8 @@ impl Switch {
         copy.port = original.port;
         copy.ingress_length = original.ingress_length;
         copy.length = original.length;
+        copy.requests.truncate = original.requests.truncate;
+        copy.cut_payload();
         copy.passes = original.passes + 1;
         for (word, words) in &self.header_words {
             let place = *word as usize..(*word + *words) as usize;
@@ -88,7 +92,7 @@ impl Switch {
     fn limit_clone(&self, session: u64, copy: &mut Packet) {
         let session = u32::try_from(session).ok().and_then(|id| self.replication.sessions.get(&id));
         if let Some(bytes) = session.map(|s| s.packet_length_bytes).filter(|bytes| *bytes > 0) {
-            copy.requests.truncate = u64::from(bytes);
+            copy.requests.set_truncate(u64::from(bytes));
         }
     }
 
@@ -110,6 +114,7 @@ impl Switch {
         self.statistics.replicated += replicas.len() as u64;
         packet.set(self.standard.instance_type, instance::REPLICATED);
         packet.requests.take_recirculate();
+        packet.cut_payload();
         self.replicate(packet, &replicas);
         self.spare_replicas = replicas;
     }

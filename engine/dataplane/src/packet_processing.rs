@@ -48,6 +48,29 @@ pub(crate) fn record_event(tracing: &mut Tracing<'_>, event: impl FnOnce() -> Ev
 impl Switch {
     /// Processes a batch of frames with all their copies and passes.
     pub(crate) fn forward(&mut self, batch: &Batch<'_>, out: &mut Output) {
+        if self.stops_at_assertions {
+            self.forward_until_assertion(batch, out);
+        } else {
+            self.forward_batch(batch, out);
+        }
+    }
+
+    /// Frames after one for which an assertion was false are dropped, and what that one sends.
+    fn forward_until_assertion(&mut self, batch: &Batch<'_>, out: &mut Output) {
+        let mut own = Output::new();
+        for &frame in batch.frames {
+            if self.statistics.failed_assertions > 0 {
+                return;
+            }
+            own.clear();
+            self.forward_batch(&Batch { frames: &[frame], ..*batch }, &mut own);
+            if self.statistics.failed_assertions == 0 {
+                own.frames().for_each(|(port, frame)| out.push(port, frame));
+            }
+        }
+    }
+
+    fn forward_batch(&mut self, batch: &Batch<'_>, out: &mut Output) {
         let pipeline = self.pipeline_of(batch.port);
         let mut at = 0;
         while let PipelineInstance { objects, executor: Some(executor) } =
@@ -125,7 +148,9 @@ impl Switch {
     pub(crate) fn update_executor_statistics(&mut self) {
         let counts: Counts = self.pipelines.iter().map(|pipe| pipe.objects.counts).sum();
         self.statistics.endless_graphs = counts.endless_graphs;
-        self.statistics.failed_assertions = counts.failed_assertions;
+        let pipelines = self.pipelines.iter();
+        let failed = pipelines.flat_map(|pipe| &pipe.objects.failed_assertions);
+        self.statistics.failed_assertions = failed.sum();
         self.statistics.parser_errors = counts.parser_errors;
     }
 
@@ -246,6 +271,8 @@ impl Switch {
         if let Some(list) = packet.requests.take_resubmit() {
             record_event(tracing, || EventKind::Resubmit);
             self.statistics.resubmitted += 1;
+            packet.cursor = 0;
+            packet.cut_payload();
             self.send_back_to_parser(packet, list, instance::RESUBMITTED, tracing);
             return;
         }
@@ -349,14 +376,15 @@ impl Switch {
         self.run(Graph::Deparser, pipeline, &mut packet, tracing);
         let Packet { deparsed, bytes, cursor, requests, .. } = &mut *packet;
         deparsed.push_rest(bytes, *cursor);
-        deparsed.truncate(usize::try_from(requests.truncate).unwrap_or(usize::MAX));
-        if packet.requests.flags & Requests::RECIRCULATE != 0 {
-            let Packet { deparsed, bytes, .. } = &mut *packet;
+        if requests.flags & Requests::RECIRCULATE != 0 {
             bytes.clear();
             bytes.extend_from_slice(deparsed.bytes());
+            packet.cursor = 0;
+            packet.cut_payload();
             self.recirculate(packet, tracing);
             return;
         }
+        deparsed.truncate(usize::try_from(requests.truncate).unwrap_or(usize::MAX));
         let frame = packet.deparsed.bytes();
         out.push(port, frame);
         out.note_passes(packet.passes);
@@ -372,12 +400,14 @@ impl Switch {
         self.statistics.recirculated += 1;
         // It enters the ingress of the pipeline of its egress port.
         packet.pipeline = self.pipeline_of(packet.egress_port);
+        packet.ingress_length = u32::try_from(packet.bytes.len()).unwrap_or(u32::MAX);
         let list = packet.requests.take_recirculate().flatten();
         self.send_back_to_parser(packet, list, instance::RECIRCULATED, tracing);
     }
 
     /// Sends a packet with its current bytes back to the parser of its pipeline. Metadata becomes
-    /// 0, except the field list.
+    /// 0, except the field list and the length, which `truncate` does not change if it is
+    /// resubmitted.
     fn send_back_to_parser(
         &mut self,
         packet: Box<Packet>,
@@ -395,6 +425,8 @@ impl Switch {
         next.passes = packet.passes + 1;
         self.preserve_field_list(list, &packet, &mut next);
         next.set(self.standard.instance_type, instance_type);
+        next.ingress_length = packet.ingress_length;
+        next.length = packet.ingress_length;
         next.set(self.standard.packet_length, u64::from(next.ingress_length));
         self.pool.push(packet);
         self.to_ingress.push_back(next);

@@ -6,6 +6,9 @@ use netkv_ir::DigestId;
 /// Value of a field list index that stands for no list.
 pub const NO_LIST: u64 = u64::MAX;
 
+/// Value of [`Requests::truncate`] without a limit.
+pub const NO_LIMIT: u64 = u64::MAX;
+
 /// Requests of a packet. The last request of a kind replaces earlier ones. The layout is fixed,
 /// because compiled code writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +26,8 @@ pub struct Requests {
     pub recirculate_list: u64,
     /// Digest type; the values are in [`crate::Packet::digest_values`].
     pub digest: u64,
-    /// Maximum length of the transmitted packet in bytes.
+    /// Maximum length of the transmitted packet in bytes. Copies of the packet do not have it, but
+    /// fewer bytes (see [`crate::Packet::cut_payload`]).
     pub truncate: u64,
 }
 
@@ -36,7 +40,7 @@ impl Default for Requests {
             resubmit_list: NO_LIST,
             recirculate_list: NO_LIST,
             digest: 0,
-            truncate: u64::MAX,
+            truncate: NO_LIMIT,
         }
     }
 }
@@ -103,6 +107,11 @@ impl Requests {
     /// Removes the request of a digest. Returns its type.
     pub(crate) fn take_digest(&mut self) -> Option<DigestId> {
         self.take(Self::DIGEST).then_some(self.digest as DigestId)
+    }
+
+    /// Limits the length of the packet. The smallest of several limits counts.
+    pub(crate) fn set_truncate(&mut self, bytes: u64) {
+        self.truncate = self.truncate.min(bytes);
     }
 
     /// The requests of a copy of the packet.

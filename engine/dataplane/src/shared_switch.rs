@@ -195,6 +195,7 @@ impl Switch {
             pool: Vec::new(),
             spare_replicas: Vec::new(),
             crossing: None,
+            stops_at_assertions: self.stops_at_assertions,
         }
     }
 

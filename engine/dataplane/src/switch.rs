@@ -67,6 +67,17 @@ pub struct Switch {
     pub(crate) spare_replicas: Vec<(u16, u16)>,
     /// Packets to and from pipelines that are not here; `None`: all are.
     pub(crate) crossing: Option<Crossing>,
+    /// Set by [`Switch::stop_at_assertions`].
+    pub(crate) stops_at_assertions: bool,
+}
+
+/// An assertion of the program that was false.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct FailedAssertion {
+    /// Source: `FILE:LINE:COLUMN`.
+    pub place: String,
+    /// How often it was false.
+    pub times: u64,
 }
 
 impl Switch {
@@ -98,6 +109,7 @@ impl Switch {
             pool: Vec::new(),
             spare_replicas: Vec::new(),
             crossing: None,
+            stops_at_assertions: false,
             program,
         })
     }
@@ -186,6 +198,27 @@ impl Switch {
     /// Removes all queued digests, and returns them, oldest first.
     pub fn take_digests(&mut self) -> Vec<DigestMessage> {
         self.digests.take()
+    }
+
+    /// From now on, a packet for which an assertion is false is the last one: what it and all later
+    /// frames would send is dropped. bmv2's process ends there.
+    pub fn stop_at_assertions(&mut self) {
+        self.stops_at_assertions = true;
+    }
+
+    /// The assertions that were false since the creation of the switch, in program order.
+    pub fn failed_assertions(&self) -> Vec<FailedAssertion> {
+        let places = self.program.assertions.iter().enumerate();
+        places
+            .filter_map(|(index, span)| {
+                let counts =
+                    self.pipelines.iter().map(|pipe| pipe.objects.failed_assertions[index]);
+                let times: u64 = counts.sum();
+                let file = self.program.files.get(span.file as usize)?;
+                let place = format!("{file}:{}:{}", span.line, span.column);
+                (times > 0).then_some(FailedAssertion { place, times })
+            })
+            .collect()
     }
 
     /// Counters since the creation of the switch.

@@ -112,7 +112,7 @@ impl Recorder {
             Op::ExtractNext(stack) => {
                 self.index = state.words[interpreter.stacks[*stack as usize].next_index as usize];
             }
-            Op::Assert(cond) => self.flag = evaluate_u64(interpreter, cond, state) == 1,
+            Op::Assert { cond, .. } => self.flag = evaluate_u64(interpreter, cond, state) == 1,
             Op::VerifyChecksum { cond, .. } => {
                 self.flag = evaluate_u64(interpreter, cond, state) == 1;
                 self.index = packet.get(interpreter.standard.checksum_error);
@@ -234,8 +234,8 @@ impl Recorder {
             Op::Log { format, args } => EventKind::Log {
                 message: format_log_message(interpreter, format, args, &mut packet.state),
             },
-            Op::Assert(_) if self.flag => return,
-            Op::Assert(_) => EventKind::AssertionFailed,
+            Op::Assert { .. } if self.flag => return,
+            Op::Assert { .. } => EventKind::AssertionFailed,
             Op::CopyHeader { to, from } => EventKind::Operation {
                 text: format!(
                     "{} = {}",

@@ -131,7 +131,8 @@ fn truncate_and_clone_length_limit_the_frame() {
         CloneSession { replicas: vec![(7, 0)], class_of_service: 0, packet_length_bytes: 2 };
     switch.insert_clone_session(5, session).unwrap();
     let frames = send(&mut switch, 0, &[1, 2, 3, 4, 5, 6]);
-    assert_eq!(frames, [(7, vec![1, 2]), (0, vec![1, 2, 3, 4])]);
+    // The clone has the last four bytes of the frame, and the length of its session.
+    assert_eq!(frames, [(7, vec![3, 4]), (0, vec![1, 2, 3, 4])]);
     assert_eq!(send(&mut switch, 0, &[1]), [(7, vec![1]), (0, vec![1])]);
 }
 

@@ -8,8 +8,8 @@ use common::{ProgramBuilder, binary, block, constant, identity, load, send, stra
 use std::sync::Arc;
 
 use netkv_dataplane::{
-    CloneSession, ControlCode, CounterData, EntryAction, MeterConfig, Output, PIPELINES, Switch,
-    SwitchOptions, TableEntry, pipeline_of,
+    CloneSession, ControlCode, CounterData, EntryAction, FailedAssertion, MeterConfig, Output,
+    PIPELINES, Switch, SwitchOptions, TableEntry, pipeline_of,
 };
 use netkv_ir::*;
 
@@ -180,7 +180,9 @@ fn statistics_and_digests_are_shared_by_pipelines() {
     });
     let digest = Op::Digest { digest: 0, values: vec![constant(8, 1)] };
     build.program.ingress.blocks[0].ops.push(digest);
-    let false_claim = Op::Assert(constant(1, 0));
+    build.program.files = vec!["marking.p4".into()];
+    build.program.assertions = vec![Span { file: 0, line: 7, column: 9 }];
+    let false_claim = Op::Assert { cond: constant(1, 0), assertion: 0 };
     build.program.egress.blocks[0].ops.push(false_claim);
     let mut switch = several(build.program, 2);
     send(&mut switch, 0, &[0]);
@@ -188,6 +190,8 @@ fn statistics_and_digests_are_shared_by_pipelines() {
     assert_eq!(switch.take_digests().len(), 2);
     let statistics = *switch.statistics();
     assert_eq!((statistics.packets_out, statistics.failed_assertions), (2, 2));
+    let failed = FailedAssertion { place: "marking.p4:7:9".into(), times: 2 };
+    assert_eq!(switch.failed_assertions(), [failed]);
     send(&mut switch, 0, &[]);
     send(&mut switch, 1, &[]);
     assert_eq!(switch.statistics().parser_errors, 2);

@@ -35,7 +35,9 @@ pub(crate) fn expressions(block: &Block) -> Vec<&Expr> {
             }
             Op::Clone { session, .. } => expressions.push(session),
             Op::Digest { values, .. } => expressions.extend(values),
-            Op::Advance(expr) | Op::Truncate(expr) | Op::Assert(expr) => expressions.push(expr),
+            Op::Advance(expr) | Op::Truncate(expr) | Op::Assert { cond: expr, .. } => {
+                expressions.push(expr)
+            }
             Op::ExtractVarbit { bits, .. } => expressions.push(bits),
             _ => {}
         }

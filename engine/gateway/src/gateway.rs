@@ -15,6 +15,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::mem;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -84,6 +85,7 @@ pub struct Gateway {
     parts: Mutex<Option<Parts>>,
     drain: Nanos,
     shared: Arc<Shared>,
+    foreign: Arc<AtomicU64>,
     worker: Worker,
 }
 
@@ -126,6 +128,7 @@ impl Gateway {
             .map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
         Ok(Self {
             address,
+            foreign: machine.foreign(),
             parts: Mutex::new(Some(Parts { listener, machine, rack })),
             drain: timeout.as_nanos() as Nanos + DRAIN_MARGIN,
             shared: Arc::new(Shared { lost: Mutex::default(), ended: Waker::new()? }),
@@ -163,6 +166,11 @@ impl Gateway {
     /// A descriptor that is readable when the gateway has ended.
     pub fn ended_descriptor(&self) -> RawFd {
         self.shared.ended.descriptor()
+    }
+
+    /// Connections that were closed because they spoke another protocol.
+    pub fn foreign(&self) -> u64 {
+        self.foreign.load(Ordering::Relaxed)
     }
 
     /// Why the gateway has ended by itself, as a sentence.

@@ -23,6 +23,7 @@ mod client;
 mod command;
 mod connection;
 mod failure;
+mod foreign;
 mod gateway;
 mod glob;
 mod inline;

@@ -1,6 +1,7 @@
 //! Commands about the connection and the server, which the gateway executes without the rack.
 
 use std::fmt::Write as _;
+use std::sync::atomic::Ordering;
 
 use crate::client::Client;
 use crate::command::wrong_number;
@@ -56,6 +57,25 @@ pub fn reset(client: &mut Client, _: &Server, _: &Words<'_>) -> Reply {
     Reply::Simple("RESET".to_owned())
 }
 
+/// AUTH [user] password: the only user is `default`, which has no password, as in a Redis without
+/// one. Clients with a configured password send it.
+pub fn auth(_: &mut Client, _: &Server, request: &Words<'_>) -> Reply {
+    match request.len() {
+        2 => failure(
+            "ERR AUTH <password> called without any password configured for the default user. Are \
+             you sure your configuration is correct?",
+        ),
+        3 => wrong_user(&request[1]).unwrap_or_else(ok),
+        _ => failure("ERR syntax error"),
+    }
+}
+
+/// The error for a user that does not exist.
+fn wrong_user(name: &[u8]) -> Option<Reply> {
+    (name != b"default")
+        .then(|| failure("WRONGPASS invalid username-password pair or user is disabled."))
+}
+
 /// HELLO [version [AUTH user password] [SETNAME name]].
 pub fn hello(client: &mut Client, _: &Server, request: &Words<'_>) -> Reply {
     let mut version = client.version;
@@ -71,7 +91,11 @@ pub fn hello(client: &mut Client, _: &Server, request: &Words<'_>) -> Reply {
         while at < request.len() {
             let (option, arguments) = (&request[at], request.len() - at - 1);
             if option.eq_ignore_ascii_case(b"AUTH") && arguments >= 2 {
-                return failure("ERR the gateway has no users and passwords: leave AUTH out");
+                if let Some(error) = wrong_user(&request[at + 1]) {
+                    return error;
+                }
+                at += 3;
+                continue;
             }
             if !option.eq_ignore_ascii_case(b"SETNAME") || arguments == 0 {
                 return failure([b"ERR Syntax error in HELLO option '", option, b"'"].concat());
@@ -205,6 +229,7 @@ fn sections(server: &Server) -> [(&'static str, Vec<(&'static str, String)>); 4]
             vec![
                 ("total_connections_received", of(counters.connections)),
                 ("rejected_connections", of(counters.rejected)),
+                ("netkv_foreign_connections", of(counters.foreign.load(Ordering::Relaxed))),
                 ("total_commands_processed", of(counters.commands)),
                 ("total_error_replies", of(counters.errors)),
                 ("total_net_input_bytes", of(counters.bytes_in)),

@@ -13,6 +13,8 @@
 
 use std::collections::VecDeque;
 use std::mem;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use netkv_rack::session::OwnedOp;
 use netkv_roles::{Completion, Outcome, Slots};
@@ -22,6 +24,7 @@ use smallvec::SmallVec;
 use crate::command::{Action, Command, KeyWords};
 use crate::connection::Connection;
 use crate::failure::RackTexts;
+use crate::foreign;
 use crate::known::Known;
 use crate::order::CommandId;
 use crate::permits::Permits;
@@ -130,6 +133,11 @@ impl Machine {
         }
     }
 
+    /// Counts the connections that were closed because they spoke another protocol.
+    pub fn foreign(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.server.counters.foreign)
+    }
+
     /// A client; `None` if it was removed.
     pub fn connection(&self, id: u64) -> Option<&Connection> {
         self.connections.get(&id)
@@ -202,10 +210,11 @@ impl Machine {
                     connection.leaving = connection.input_ended;
                     break;
                 }
-                Err(ProtocolError(text)) => {
+                Err(ProtocolError::Malformed(text)) => {
                     connection.leaving = true;
                     self.reply(id, &failure(format!("ERR Protocol error: {text}")));
                 }
+                Err(ProtocolError::Foreign) => self.refuse_foreign(id),
             }
         }
         if let Some(connection) = self.connections.get_mut(&id) {
@@ -213,7 +222,16 @@ impl Machine {
         }
     }
 
+    /// Closes the connection of a client that speaks another protocol, without a reply.
+    fn refuse_foreign(&mut self, id: u64) {
+        self.server.counters.foreign.fetch_add(1, Ordering::Relaxed);
+        self.leave(id);
+    }
+
     fn begin(&mut self, id: u64, request: &Words<'_>) {
+        if foreign::is_foreign(request, |name| self.server.commands.named(name).is_some()) {
+            return self.refuse_foreign(id);
+        }
         self.server.counters.commands += 1;
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let client = &mut connection.client;

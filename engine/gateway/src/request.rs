@@ -9,6 +9,7 @@
 
 use std::ops::Index;
 
+use crate::foreign;
 use crate::inline;
 use crate::text;
 
@@ -27,13 +28,20 @@ const MAX_KEPT: usize = 128 << 10;
 
 /// Why the bytes of a client are not requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProtocolError(pub String);
+pub enum ProtocolError {
+    /// They are malformed; the text continues a sentence.
+    Malformed(String),
+    /// They are of another protocol.
+    Foreign,
+}
 
 /// The words of a request: the name of the command and its arguments. There is at least one.
 #[derive(Debug, Clone, Copy)]
 pub struct Words<'a> {
     bytes: &'a [u8],
     ranges: &'a [Range],
+    /// Whether they are a line, and not an array.
+    pub inline: bool,
 }
 
 /// Begin and length of a word.
@@ -53,7 +61,7 @@ impl<'a> Words<'a> {
 
     /// The words from a position on; none if there are fewer.
     pub fn from(&self, first: usize) -> Self {
-        Self { bytes: self.bytes, ranges: self.ranges.get(first..).unwrap_or_default() }
+        Self { ranges: self.ranges.get(first..).unwrap_or_default(), ..*self }
     }
 
     /// Bytes of all words.
@@ -97,6 +105,8 @@ pub struct Requests {
     missing: Option<usize>,
     /// Words of an inline command, without quotes.
     line: Vec<u8>,
+    /// Whether the request that was returned is an inline command.
+    is_inline: bool,
     /// Whether the first request was returned.
     returned: bool,
     error: Option<ProtocolError>,
@@ -130,10 +140,15 @@ impl Requests {
             return Err(error.clone());
         }
         self.forget_returned();
-        let mut inline = false;
         while let Some(&first) = self.buffer.get(self.start) {
-            inline = first != b'*';
-            let found = if inline { self.inline() } else { self.array() };
+            self.is_inline = first != b'*';
+            let found = if foreign::begins_foreign(first) {
+                Err(ProtocolError::Foreign)
+            } else if self.is_inline {
+                self.inline()
+            } else {
+                self.array()
+            };
             match found {
                 Ok(Found::Incomplete) => return Ok(None),
                 Ok(Found::Empty) => self.start = self.at,
@@ -147,8 +162,8 @@ impl Requests {
                 }
             }
         }
-        let bytes = if inline { &self.line } else { &self.buffer[self.start..] };
-        Ok(self.returned.then_some(Words { bytes, ranges: &self.words }))
+        let bytes = if self.is_inline { &self.line } else { &self.buffer[self.start..] };
+        Ok(self.returned.then_some(Words { bytes, ranges: &self.words, inline: self.is_inline }))
     }
 
     fn forget_returned(&mut self) {
@@ -162,7 +177,7 @@ impl Requests {
         let end = self.buffer[self.at..].iter().position(|&byte| byte == b'\n');
         let end = end.map(|length| self.at + length);
         if end.unwrap_or(self.buffer.len()) - self.start > MAX_INLINE {
-            return Err(ProtocolError("too big inline request".to_owned()));
+            return Err(malformed("too big inline request"));
         }
         let Some(end) = end else {
             self.at = self.buffer.len();
@@ -176,7 +191,7 @@ impl Requests {
         });
         self.at = end + 1;
         match whole {
-            false => Err(ProtocolError("unbalanced quotes in request".to_owned())),
+            false => Err(malformed("unbalanced quotes in request")),
             true if self.words.is_empty() => Ok(Found::Empty),
             true => Ok(Found::Request),
         }
@@ -200,19 +215,21 @@ impl Requests {
             let head = self.at;
             let size = match self.length(b'$', "invalid bulk length", MAX_WORD)? {
                 None => return Ok(Found::Incomplete),
-                Some(None) => return Err(ProtocolError("invalid bulk length".to_owned())),
+                Some(None) => return Err(malformed("invalid bulk length")),
                 Some(Some(size)) => size,
             };
             let end = self.at + size;
             if end + 2 - self.start > MAX_REQUEST {
-                return Err(ProtocolError(format!("a request may have {MAX_REQUEST} bytes")));
+                return Err(ProtocolError::Malformed(format!(
+                    "a request may have {MAX_REQUEST} bytes"
+                )));
             }
             let Some(after) = self.buffer.get(end..end + 2) else {
                 self.at = head;
                 return Ok(Found::Incomplete);
             };
             if after != b"\r\n" {
-                return Err(ProtocolError("a bulk string is longer than announced".to_owned()));
+                return Err(malformed("a bulk string is longer than announced"));
             }
             self.words.push(((self.at - self.start) as u32, size as u32));
             self.at = end + 2;
@@ -233,13 +250,13 @@ impl Requests {
         let rest = &self.buffer[self.at..];
         let Some(&first) = rest.first() else { return Ok(None) };
         if first != prefix {
-            return Err(ProtocolError(format!(
+            return Err(ProtocolError::Malformed(format!(
                 "expected '{}', got {}",
                 char::from(prefix),
                 text::word(&[first])
             )));
         }
-        let invalid = || ProtocolError(invalid.to_owned());
+        let invalid = || malformed(invalid);
         let line = &rest[..rest.len().min(MAX_LINE)];
         let Some(end) = line.windows(2).position(|pair| pair == b"\r\n") else {
             return if line.len() == MAX_LINE { Err(invalid()) } else { Ok(None) };
@@ -252,6 +269,10 @@ impl Requests {
         self.at += end + 2;
         Ok(Some(length))
     }
+}
+
+fn malformed(text: &str) -> ProtocolError {
+    ProtocolError::Malformed(text.to_owned())
 }
 
 /// The number of a text as Redis writes it: without leading zeros, spaces or a plus sign.

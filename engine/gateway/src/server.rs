@@ -1,5 +1,7 @@
 //! What INFO and CONFIG tell about the gateway: its settings and counters.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use crate::command::Commands;
@@ -11,6 +13,9 @@ pub struct Counters {
     pub connections: u64,
     /// Connections that were refused at the limit of clients.
     pub rejected: u64,
+    /// Connections that were closed because they spoke another protocol; the owner of the gateway
+    /// reads it from another thread.
+    pub foreign: Arc<AtomicU64>,
     /// Connections that are open.
     pub connected: usize,
     /// Commands, those that were errors included.

@@ -239,6 +239,15 @@ static OTHER: &[Command] = &[
         CONNECTION,
     ),
     own(
+        "auth",
+        -2,
+        "Authenticate; the only user is default, which needs no password.",
+        "1.0.0",
+        "connection",
+        Action::Local(local::auth),
+        &["noscript", "loading", "stale", "fast", "no_auth", "allow_busy"],
+    ),
+    own(
         "hello",
         -1,
         "Select version 2 or 3 of the protocol.",

@@ -34,6 +34,7 @@ mod control_flow;
 mod control_plane;
 mod display;
 mod expr;
+mod message;
 mod op;
 mod program;
 mod state_layout;
@@ -48,6 +49,7 @@ pub use control_plane::{
 };
 pub use expr::{BinaryOp, Expr, UnaryOp};
 
+pub use message::shortened;
 pub use op::{HashAlgorithm, HashInput, Op};
 pub use program::Program;
 pub use state_layout::{FieldList, Header, HeaderField, Place, Stack, StandardMetadata, Var};

@@ -261,8 +261,14 @@ pub enum Op {
         /// Arguments.
         args: Vec<Expr>,
     },
-    /// `assert` or `assume`: if the expression is 0, the trace reports it and a counter grows.
-    Assert(Expr),
+    /// `assert` or `assume`: if the expression is 0, the trace reports it and the assertion's
+    /// count grows.
+    Assert {
+        /// Width 1.
+        cond: Expr,
+        /// Index into [`crate::Program::assertions`].
+        assertion: u32,
+    },
 }
 
 /// One member of a hash's or checksum's data list.

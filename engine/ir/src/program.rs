@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Action, ActionProfile, Cfg, ControllerHeader, Counter, Digest, FieldList, Header, Meter,
-    Register, Stack, StandardMetadata, Table, ValueSet, Var, Word,
+    Register, Span, Stack, StandardMetadata, Table, ValueSet, Var, Word,
 };
 
 /// A compiled v1model program.
@@ -45,6 +45,9 @@ pub struct Program {
     pub action_profiles: Vec<ActionProfile>,
     /// Parser value sets.
     pub value_sets: Vec<ValueSet>,
+    /// Source of each `assert` and `assume`. One in an action has several operations if the action
+    /// is inlined several times.
+    pub assertions: Vec<Span>,
     /// `@controller_header("packet_in" | "packet_out")` types.
     pub controller_headers: Vec<ControllerHeader>,
     /// Parser. It ends at [`crate::Terminator::Exit`] or at an operation that fails

@@ -363,7 +363,7 @@ impl Printer<'_> {
                 let args: Vec<String> = args.iter().map(|arg| self.expr(arg)).collect();
                 format!("log {format:?} ({})", args.join(", "))
             }
-            Op::Assert(cond) => format!("assert {}", self.expr(cond)),
+            Op::Assert { cond, .. } => format!("assert {}", self.expr(cond)),
         }
     }
 }

@@ -32,6 +32,22 @@ pub(crate) struct Annotation {
     pub span: Span,
 }
 
+impl Annotation {
+    /// An annotation without a body.
+    pub fn new(name: Rc<str>, span: Span) -> Self {
+        Self {
+            text: format!("@{name}"),
+            name,
+            string: None,
+            exprs: Vec::new(),
+            pairs: Vec::new(),
+            structured: false,
+            translation: None,
+            span,
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct Expr {
     pub kind: ExprKind,

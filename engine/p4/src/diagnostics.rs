@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use netkv_ir::Span;
+use netkv_ir::{Span, shortened};
 use serde::Serialize;
 
 /// Severity of a diagnostic.
@@ -126,7 +126,7 @@ impl Reporter {
             file,
             line: span.line,
             column: span.column,
-            message,
+            message: shortened(message),
             source_line,
         };
         if self.found.len() < MAX_DIAGNOSTICS && !self.found.contains(&found) {

@@ -70,11 +70,20 @@ pub struct Compiled {
 /// Stack size for the recursive stages, in bytes. The parser bounds the depth of recursion.
 const STACK_BYTES: usize = 256 << 20;
 
-/// Compiles a file.
+/// The files that `#include` may name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Includes {
+    /// Any file, as for p4c.
+    Any,
+    /// Files below the searched directories: no absolute path, and none with `..`.
+    BelowDirectories,
+}
+
+/// Compiles a file. Its `#include` can name any file.
 pub fn compile_file(path: &Path, options: &Options) -> Result<Compiled, Diagnostics> {
     let name = path.to_string_lossy();
-    match std::fs::read_to_string(path) {
-        Ok(source) => compile_source(&name, &source, options),
+    match read_source(path) {
+        Ok(source) => compile_in_thread(&name, &source, options, Includes::Any),
         Err(error) => Err(Diagnostics(vec![Diagnostic {
             severity: Severity::Error,
             file: name.to_string(),
@@ -86,27 +95,49 @@ pub fn compile_file(path: &Path, options: &Options) -> Result<Compiled, Diagnost
     }
 }
 
-/// Compiles a text. `name` is its path in messages; `#include "..."` searches its directory.
+/// The text of a file. Bytes that are not UTF-8 are replaced: p4c accepts them in comments.
+fn read_source(path: &Path) -> std::io::Result<String> {
+    let bytes = std::fs::read(path)?;
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+/// Compiles a text, which may come from anywhere: its `#include` can only name files below the
+/// include directories and below the directory of `name`, its path in messages.
 pub fn compile_source(
     name: &str,
     source: &str,
     options: &Options,
 ) -> Result<Compiled, Diagnostics> {
+    compile_in_thread(name, source, options, Includes::BelowDirectories)
+}
+
+fn compile_in_thread(
+    name: &str,
+    source: &str,
+    options: &Options,
+    includes: Includes,
+) -> Result<Compiled, Diagnostics> {
     std::thread::scope(|scope| {
-        let work = || compile(name, source, options);
+        let work = || compile(name, source, options, includes);
         match std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work) {
             Ok(handle) => match handle.join() {
                 Ok(result) => result,
                 Err(panic) => std::panic::resume_unwind(panic),
             },
-            Err(_) => compile(name, source, options),
+            Err(_) => compile(name, source, options, includes),
         }
     })
 }
 
-fn compile(name: &str, source: &str, options: &Options) -> Result<Compiled, Diagnostics> {
+fn compile(
+    name: &str,
+    source: &str,
+    options: &Options,
+    includes: Includes,
+) -> Result<Compiled, Diagnostics> {
     let mut reporter = Reporter::default();
-    let tokens = preprocessor::preprocess(name, source, options, &mut reporter);
+    let tokens = preprocessor::preprocess(name, source, options, includes, &mut reporter);
     let source_hash = hash_tokens(&tokens);
     let decls = parser::parse(tokens, &mut reporter);
     let hir = checker::check(&decls, &mut reporter);

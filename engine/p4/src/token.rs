@@ -1,4 +1,4 @@
-//! The lexer: splits source text into tokens.
+//! The lexer: splits preprocessed text into tokens.
 
 use std::rc::Rc;
 
@@ -32,7 +32,7 @@ pub(crate) enum TokenKind {
 pub(crate) struct Token {
     pub kind: TokenKind,
     pub span: Span,
-    /// First token of its line. A `#` there starts a preprocessor directive.
+    /// First token of its line, which ends a `@pragma`.
     pub starts_line: bool,
     /// White space before it.
     pub space_before: bool,
@@ -83,35 +83,29 @@ impl Token {
 /// them, because `register<bit<8>>` has two `>`. The parser combines two `>` to a shift.
 const PUNCTS: &[&str] = &[
     "|+|=", "|-|=", "&&&", "...", "<<=", "|+|", "|-|", "..", "++", "&&", "||", "==", "!=", "<=",
-    ">=", "<<", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "##", "(", ")", "[", "]", "{", "}",
-    "<", ">", ",", ";", ":", ".", "=", "+", "-", "*", "/", "%", "&", "|", "^", "~", "!", "?", "@",
-    "#",
+    ">=", "<<", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "(", ")", "[", "]", "{", "}", "<",
+    ">", ",", ";", ":", ".", "=", "+", "-", "*", "/", "%", "&", "|", "^", "~", "!", "?", "@", "#",
 ];
 
-struct Lexer {
-    chars: Vec<char>,
+struct Lexer<'a> {
+    chars: &'a [char],
+    spans: &'a [Span],
     at: usize,
-    span: Span,
     starts_line: bool,
     space_before: bool,
     out: Vec<Token>,
 }
 
-/// Splits a file into tokens. Text that is not a token becomes [`TokenKind::Invalid`].
-pub(crate) fn lex(file: u32, text: &str) -> Vec<Token> {
-    let mut lexer = Lexer {
-        chars: text.chars().collect(),
-        at: 0,
-        span: Span { file, line: 1, column: 1 },
-        starts_line: true,
-        space_before: false,
-        out: Vec::new(),
-    };
-    lexer.run();
+/// Splits preprocessed text into tokens; each character has its position in `spans`. The end of the
+/// text has the position `end`. Text that is not a token becomes [`TokenKind::Invalid`].
+pub(crate) fn lex(chars: &[char], spans: &[Span], end: Span) -> Vec<Token> {
+    let mut lexer =
+        Lexer { chars, spans, at: 0, starts_line: true, space_before: false, out: Vec::new() };
+    lexer.run(end);
     lexer.out
 }
 
-impl Lexer {
+impl Lexer<'_> {
     fn peek(&self, ahead: usize) -> char {
         self.chars.get(self.at + ahead).copied().unwrap_or('\0')
     }
@@ -119,12 +113,6 @@ impl Lexer {
     fn bump(&mut self) -> char {
         let c = self.peek(0);
         self.at += 1;
-        if c == '\n' {
-            self.span.line += 1;
-            self.span.column = 1;
-        } else {
-            self.span.column += 1;
-        }
         c
     }
 
@@ -139,22 +127,11 @@ impl Lexer {
         self.space_before = false;
     }
 
-    fn run(&mut self) {
+    fn run(&mut self, end: Span) {
         while self.at < self.chars.len() {
-            let span = self.span;
+            let span = self.spans[self.at];
             let c = self.peek(0);
             match c {
-                '\\' if self.peek(1) == '\n' => {
-                    self.bump();
-                    self.bump();
-                    self.space_before = true;
-                }
-                '\\' if self.peek(1) == '\r' && self.peek(2) == '\n' => {
-                    self.bump();
-                    self.bump();
-                    self.bump();
-                    self.space_before = true;
-                }
                 '\n' => {
                     self.bump();
                     self.starts_line = true;
@@ -164,12 +141,6 @@ impl Lexer {
                     self.bump();
                     self.space_before = true;
                 }
-                '/' if self.peek(1) == '/' => {
-                    while self.at < self.chars.len() && self.peek(0) != '\n' {
-                        self.bump();
-                    }
-                }
-                '/' if self.peek(1) == '*' => self.comment(span),
                 '"' => self.string(span),
                 c if c.is_ascii_digit() => self.number(span),
                 c if c.is_ascii_alphabetic() || c == '_' => {
@@ -180,22 +151,7 @@ impl Lexer {
             }
         }
         self.starts_line = true;
-        self.push(TokenKind::Eof, self.span);
-    }
-
-    fn comment(&mut self, span: Span) {
-        self.bump();
-        self.bump();
-        while self.at < self.chars.len() {
-            if self.peek(0) == '*' && self.peek(1) == '/' {
-                self.bump();
-                self.bump();
-                self.space_before = true;
-                return;
-            }
-            self.bump();
-        }
-        self.push(TokenKind::Invalid("This comment has no end; '*/' is missing.".into()), span);
+        self.push(TokenKind::Eof, end);
     }
 
     fn string(&mut self, span: Span) {

@@ -167,18 +167,21 @@ impl Types {
         matches!(ty, Ty::Struct(id) if self.structs[*id].kind == StructKind::Union)
     }
 
-    /// Smallest and largest size in bits.
+    /// Smallest and largest size in bits. Types without a width of their own have none.
     pub fn size(&self, ty: &Ty) -> Option<(u64, u64)> {
-        if let Some(width) = self.width(ty) {
-            return Some((u64::from(width), u64::from(width)));
-        }
         match self.base(ty) {
+            Ty::Error => None,
+            Ty::Enum(id) => self.size(self.enums[id].repr.as_ref()?),
+            scalar @ (Ty::Bool | Ty::Bit(_) | Ty::Int(_)) => {
+                let width = u64::from(self.width(&scalar)?);
+                Some((width, width))
+            }
             Ty::Varbit(max) => Some((0, u64::from(max))),
-            // One header of a union at most is valid.
+            // As p4c, which takes the largest of the headers' smallest sizes for the smallest one.
             Ty::Struct(id) if self.structs[id].kind == StructKind::Union => {
                 let sizes = self.structs[id].fields.iter().map(|field| self.size(&field.ty));
                 let sizes = sizes.collect::<Option<Vec<_>>>()?;
-                let least = sizes.iter().map(|size| size.0).min().unwrap_or(0);
+                let least = sizes.iter().map(|size| size.0).max().unwrap_or(0);
                 let most = sizes.iter().map(|size| size.1).max().unwrap_or(0);
                 Some((least, most))
             }

@@ -151,16 +151,20 @@ pub fn executor(name: &str) -> PyResult<ExecutorKind> {
 
 /// See `_engine.pyi`.
 #[pyfunction]
-#[pyo3(signature = (bundle, text, name, executor = "compiled"))]
+#[pyo3(signature = (bundle, text, name, executor = "compiled", stop_at_assertions = false))]
 pub fn run_stf<'py>(
     py: Python<'py>,
     bundle: &[u8],
     text: &str,
     name: &str,
     executor: &str,
+    stop_at_assertions: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let kind = self::executor(executor)?;
     let mut switch = engine_of(bundle, SwitchOptions::default(), kind)?;
+    if stop_at_assertions {
+        switch.stop_at_assertions();
+    }
     let report = py
         .detach(|| stf::run(&mut switch, text, name))
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -170,6 +174,7 @@ pub fn run_stf<'py>(
         "expected": report.expectations,
         "mismatches": report.mismatches.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "mismatched_packets": packets,
+        "failed_assertions": report.failed_assertions,
     });
     json::to_python(py, &report)
 }

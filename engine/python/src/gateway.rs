@@ -50,6 +50,10 @@ impl Gateway {
         self.0.ended_descriptor()
     }
 
+    fn foreign(&self) -> u64 {
+        self.0.foreign()
+    }
+
     fn failure(&self) -> Option<String> {
         self.0.failure()
     }

@@ -63,7 +63,7 @@ mod _engine {
     #[pymodule_export]
     use crate::wire::{client_ip, mac_of, server_ip, splitter_ip};
     #[pymodule_export]
-    use crate::wire::{frame_op, is_report, read_frame, udp_frame, write_frame};
+    use crate::wire::{corrupted_frame, frame_op, is_report, read_frame, udp_frame, write_frame};
     #[pymodule_export]
     use crate::wire::{initial_set, key_hash, key_of_id, owner_index, partition_range};
 

@@ -28,6 +28,7 @@ pub struct Switch {
     engine: Arc<SharedSwitch>,
     options: SwitchOptions,
     kind: ExecutorKind,
+    stops_at_assertions: bool,
     /// Takes the engine while [`Switch::exclusively`] runs.
     holder: Mutex<Option<Py<Switch>>>,
 }
@@ -54,7 +55,16 @@ impl Switch {
     /// A switch with an existing engine.
     pub fn around(engine: Engine, options: SwitchOptions, kind: ExecutorKind) -> Self {
         let engine = Arc::new(SharedSwitch::new(engine));
-        Self { engine, options, kind, holder: Mutex::default() }
+        Self { engine, options, kind, stops_at_assertions: false, holder: Mutex::default() }
+    }
+
+    /// An engine for another program, with the options of this switch.
+    fn engine_of(&self, bundle: &[u8]) -> PyResult<Engine> {
+        let mut engine = engine_of(bundle, self.options, self.kind)?;
+        if self.stops_at_assertions {
+            engine.stop_at_assertions();
+        }
+        Ok(engine)
     }
 
     /// The engine itself, for a node to drive.
@@ -170,13 +180,20 @@ fn frames_out<'py>(py: Python<'py>, output: &Output) -> PyResult<Bound<'py, PyLi
 #[pymethods]
 impl Switch {
     #[new]
-    #[pyo3(signature = (bundle, seed = 0, executor = "compiled", pipelines = 1))]
+    #[pyo3(signature = (
+        bundle,
+        seed = 0,
+        executor = "compiled",
+        pipelines = 1,
+        stop_at_assertions = false
+    ))]
     fn new(
         py: Python<'_>,
         bundle: &[u8],
         seed: u64,
         executor: &str,
         pipelines: usize,
+        stop_at_assertions: bool,
     ) -> PyResult<Self> {
         if !PIPELINES.contains(&pipelines) {
             let text = format!("A switch has 1, 2 or 4 pipelines, not {pipelines}.");
@@ -184,8 +201,12 @@ impl Switch {
         }
         let options = SwitchOptions { seed, pipelines };
         let kind = bundle::executor(executor)?;
-        let engine = py.detach(|| engine_of(bundle, options, kind))?;
-        Ok(Self::around(engine, options, kind))
+        let mut engine = py.detach(|| engine_of(bundle, options, kind))?;
+        if stop_at_assertions {
+            engine.stop_at_assertions();
+        }
+        let switch = Self::around(engine, options, kind);
+        Ok(Self { stops_at_assertions: stop_at_assertions, ..switch })
     }
 
     #[getter]
@@ -195,14 +216,15 @@ impl Switch {
 
     fn load(&self, py: Python<'_>, bundle: &[u8]) -> PyResult<()> {
         // Prepared before the engine is locked: the old program processes packets until then.
-        let engine = py.detach(|| engine_of(bundle, self.options, self.kind))?;
+        let engine = py.detach(|| self.engine_of(bundle))?;
         self.with(py, |current| *current = engine);
         Ok(())
     }
 
     fn sibling(&self, py: Python<'_>, bundle: &[u8]) -> PyResult<Self> {
-        let engine = py.detach(|| engine_of(bundle, self.options, self.kind))?;
-        Ok(Self::around(engine, self.options, self.kind))
+        let engine = py.detach(|| self.engine_of(bundle))?;
+        let switch = Self::around(engine, self.options, self.kind);
+        Ok(Self { stops_at_assertions: self.stops_at_assertions, ..switch })
     }
 
     fn exchange(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<()> {
@@ -295,6 +317,11 @@ impl Switch {
     fn take_digests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let digests = self.with(py, Engine::take_digests);
         digests_out(py, &digests)
+    }
+
+    fn failed_assertions(&self, py: Python<'_>) -> Vec<(String, u64)> {
+        let failed = self.with(py, |engine| engine.failed_assertions());
+        failed.into_iter().map(|it| (it.place, it.times)).collect()
     }
 
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -1,11 +1,12 @@
 //! The wire format for control planes and tests: its enums and constants, and conversions between
 //! frames and tuples of their fields. `engine/wire` implements the format.
 
+use netkv_rack::burst::Burst;
 use netkv_wire::memcached;
 use netkv_wire::{
     self as wire, CacheMetadata, FrameView, Ip, Load, Message, Op, Sequence, Slot, Stamp, Status,
 };
-use netkv_workload::MIN_VALUE_SIZE;
+use netkv_workload::{MIN_VALUE_SIZE, Random};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -246,7 +247,15 @@ pub fn udp_frame<'py>(
 ) -> Bound<'py, PyBytes> {
     let mut frame = vec![0; wire::KV_OFFSET];
     frame.extend_from_slice(payload);
-    wire::write_outer(&mut frame, source.to_be_bytes(), destination.to_be_bytes(), port);
+    wire::write_outer(&mut frame, source.to_be_bytes(), destination.to_be_bytes(), (port, port));
+    PyBytes::new(py, &frame)
+}
+
+/// See `_engine.pyi`.
+#[pyfunction]
+pub fn corrupted_frame<'py>(py: Python<'py>, frame: &[u8], seed: u64) -> Bound<'py, PyBytes> {
+    let mut frame = frame.to_vec();
+    Burst::draw(&mut Random::new(seed, 0)).strike(&mut frame);
     PyBytes::new(py, &frame)
 }
 

@@ -7,9 +7,9 @@ use std::collections::BinaryHeap;
 
 use netkv_roles::Nanos;
 
-use crate::impair::{Direction, Impairer, Impairment};
+use crate::impair::{Arrival, Direction, Impairer, Impairment};
 
-/// Maximum number of delayed frames, over all links; further ones are lost and counted.
+/// Maximum number of delayed and corrupted frames that wait, over all links; further ones are lost and counted.
 pub const LATE_LIMIT: usize = 65_536;
 /// Maximum number of free buffers that are kept for later frames.
 const SPARE: usize = 4096;
@@ -32,13 +32,15 @@ pub struct Tally {
     pub lost: u64,
     /// Frames that arrived twice.
     pub duplicated: u64,
+    /// Copies with flipped bits.
+    pub corrupted: u64,
     /// Copies that were delayed.
     pub delayed: u64,
-    /// Copies that were lost because too many frames were delayed.
+    /// Copies that were lost because too many frames waited.
     pub dropped: u64,
 }
 
-/// A delayed frame. Frames that are due at the same time keep their order.
+/// A frame that waits: it is delayed or corrupted. Frames that are due at the same time keep their order.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Late {
     due: Nanos,
@@ -110,19 +112,21 @@ impl Fabric {
         !self.links[port][side(Direction::From)].is_idle()
     }
 
-    /// Puts a frame on a link; returns the number of copies that arrive without delay. Delayed
-    /// copies are kept until they are due.
+    /// Puts a frame on a link; returns the number of copies that arrive as they are and without
+    /// delay. Delayed copies are kept until they are due. Corrupted copies have bytes of their own,
+    /// so they are kept, too: those without delay are due at once.
     pub fn pass(&mut self, now: Nanos, port: usize, direction: Direction, frame: &[u8]) -> usize {
         let fate = self.links[port][side(direction)].fate();
         self.tally.lost += u64::from(fate.is_lost());
-        self.tally.duplicated += u64::from(fate.delays().len() > 1);
+        self.tally.duplicated += fate.duplicates();
+        self.tally.corrupted += fate.corrupted();
         let mut at_once = 0;
-        for &delay in fate.delays() {
-            if delay == 0 {
+        for arrival in fate.arrivals() {
+            if arrival.is_untouched() {
                 at_once += 1;
             } else if self.late.len() < LATE_LIMIT {
-                self.tally.delayed += 1;
-                self.keep(now + delay, port, direction, frame);
+                self.tally.delayed += u64::from(arrival.delay > 0);
+                self.keep(now, *arrival, port, direction, frame);
             } else {
                 self.tally.dropped += 1;
             }
@@ -130,11 +134,22 @@ impl Fabric {
         at_once
     }
 
-    fn keep(&mut self, due: Nanos, port: usize, direction: Direction, frame: &[u8]) {
+    fn keep(
+        &mut self,
+        now: Nanos,
+        arrival: Arrival,
+        port: usize,
+        direction: Direction,
+        frame: &[u8],
+    ) {
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.clear();
         buffer.extend_from_slice(frame);
+        if let Some(burst) = arrival.burst {
+            burst.strike(&mut buffer);
+        }
         self.sequence += 1;
+        let due = now + arrival.delay;
         self.late.push(Reverse(Late {
             due,
             sequence: self.sequence,
@@ -220,6 +235,20 @@ mod tests {
         let late = due(&mut fabric, 10_000);
         assert_eq!(at_once + late.len(), 100);
         assert!((20..80).contains(&at_once) && !late.is_sorted());
+    }
+
+    #[test]
+    fn corrupted_copies_are_due_at_once_and_the_frame_stays() {
+        let corrupt = Impairment { corrupt: 1.0, duplicate: 1.0, ..Impairment::NONE };
+        let mut fabric = fabric(corrupt);
+        let frame = [0; 60];
+        assert_eq!(fabric.pass(7, 1, Direction::From, &frame), 0);
+        assert_eq!((fabric.deadline(), frame), (Some(7), [0; 60]));
+        let arrived = due(&mut fabric, 7);
+        assert!(arrived.iter().all(|copy| copy.len() == 60 && copy[..] != frame));
+        assert_ne!(arrived[0], arrived[1], "each copy has a burst of its own");
+        let expected = Tally { duplicated: 1, corrupted: 2, ..Tally::default() };
+        assert_eq!(fabric.take_tally(), expected);
     }
 
     #[test]

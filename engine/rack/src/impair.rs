@@ -1,11 +1,14 @@
-//! Impairments of a link: loss, duplication, reordering and delay of frames.
+//! Impairments of a link: loss, duplication, corruption, reordering and delay of frames.
 //!
 //! Both drivers use this model: the simulator for every frame on a link, the live switch for every
-//! frame at a port. The model has no clock; it returns by how much each copy of a frame is delayed.
+//! frame at a port. The model has no clock; it returns by how much each copy of a frame is
+//! delayed, and which of its bits are flipped.
 
 use netkv_roles::Nanos;
 use netkv_workload::Random;
 use serde::Deserialize;
+
+use crate::burst::Burst;
 
 /// Maximum number of copies of one frame.
 pub const COPIES: usize = 2;
@@ -27,7 +30,7 @@ pub enum Direction {
 /// Impairment of one direction of a link. The default is none.
 ///
 /// In JSON all times are in seconds and all fields are optional:
-/// `{"loss": 0.01, "duplicate": 0, "reorder": 0.1, "delay": 0.0005, "jitter": 0.0001}`.
+/// `{"loss": 0.01, "duplicate": 0, "corrupt": 0, "reorder": 0.1, "delay": 0.0005, "jitter": 0.0001}`.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "ImpairmentJson")]
 pub struct Impairment {
@@ -35,6 +38,8 @@ pub struct Impairment {
     pub loss: f64,
     /// Probability that a frame that is not lost arrives twice.
     pub duplicate: f64,
+    /// Probability that a copy has a [`Burst`] of flipped bits.
+    pub corrupt: f64,
     /// Probability that a copy is held back, so that later frames overtake it.
     pub reorder: f64,
     /// Delay of every frame.
@@ -57,6 +62,7 @@ impl Impairment {
     pub const NONE: Self = Self {
         loss: 0.0,
         duplicate: 0.0,
+        corrupt: 0.0,
         reorder: 0.0,
         delay: 0,
         jitter: 0,
@@ -84,8 +90,12 @@ impl Impairment {
     ///
     /// A sentence about the first value that is not.
     pub fn check(&self) -> Result<(), String> {
-        let shares =
-            [("loss", self.loss), ("duplicate", self.duplicate), ("reorder", self.reorder)];
+        let shares = [
+            ("loss", self.loss),
+            ("duplicate", self.duplicate),
+            ("corrupt", self.corrupt),
+            ("reorder", self.reorder),
+        ];
         for (name, share) in shares {
             if !(0.0..=1.0).contains(&share) {
                 return Err(format!(
@@ -114,6 +124,7 @@ impl Impairment {
 struct ImpairmentJson {
     loss: f64,
     duplicate: f64,
+    corrupt: f64,
     reorder: f64,
     delay: f64,
     jitter: f64,
@@ -123,7 +134,15 @@ struct ImpairmentJson {
 impl Default for ImpairmentJson {
     fn default() -> Self {
         let reorder_span = REORDER_SPAN as f64 / 1e9;
-        Self { loss: 0.0, duplicate: 0.0, reorder: 0.0, delay: 0.0, jitter: 0.0, reorder_span }
+        Self {
+            loss: 0.0,
+            duplicate: 0.0,
+            corrupt: 0.0,
+            reorder: 0.0,
+            delay: 0.0,
+            jitter: 0.0,
+            reorder_span,
+        }
     }
 }
 
@@ -142,6 +161,7 @@ impl TryFrom<ImpairmentJson> for Impairment {
         let impairment = Self {
             loss: json.loss,
             duplicate: json.duplicate,
+            corrupt: json.corrupt,
             reorder: json.reorder,
             delay: time("delay", json.delay)?,
             jitter: time("jitter", json.jitter)?,
@@ -152,27 +172,54 @@ impl TryFrom<ImpairmentJson> for Impairment {
     }
 }
 
-/// The decision about one frame: how many copies arrive, and the delay of each.
+/// A copy of a frame that arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Arrival {
+    /// Its delay.
+    pub delay: Nanos,
+    /// Its flipped bits, if it is corrupted.
+    pub burst: Option<Burst>,
+}
+
+impl Arrival {
+    /// True if the copy arrives with its bits and without delay.
+    pub fn is_untouched(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The decision about one frame: the copies that arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fate {
-    delays: [Nanos; COPIES],
+    arrivals: [Arrival; COPIES],
     copies: usize,
 }
 
 impl Fate {
-    /// The frame arrives once, without delay.
-    pub const UNTOUCHED: Self = Self { delays: [0; COPIES], copies: 1 };
+    /// The frame arrives once, as it is and without delay.
+    pub const UNTOUCHED: Self = Self { copies: 1, ..Self::LOST };
     /// The frame never arrives.
-    pub const LOST: Self = Self { delays: [0; COPIES], copies: 0 };
+    pub const LOST: Self =
+        Self { arrivals: [Arrival { delay: 0, burst: None }; COPIES], copies: 0 };
 
-    /// The delay of each copy that arrives.
-    pub fn delays(&self) -> &[Nanos] {
-        &self.delays[..self.copies]
+    /// Each copy that arrives.
+    pub fn arrivals(&self) -> &[Arrival] {
+        &self.arrivals[..self.copies]
     }
 
     /// True if no copy arrives.
     pub fn is_lost(&self) -> bool {
         self.copies == 0
+    }
+
+    /// The number of copies that arrive beside the frame.
+    pub fn duplicates(&self) -> u64 {
+        self.copies.saturating_sub(1) as u64
+    }
+
+    /// The number of copies with flipped bits.
+    pub fn corrupted(&self) -> u64 {
+        self.arrivals().iter().filter(|arrival| arrival.burst.is_some()).count() as u64
     }
 }
 
@@ -218,8 +265,11 @@ impl Impairer {
         }
         let copies = if self.happens(self.impairment.duplicate) { 2 } else { 1 };
         let mut fate = Fate { copies, ..Fate::LOST };
-        for delay in &mut fate.delays[..copies] {
-            *delay = self.lateness();
+        for arrival in &mut fate.arrivals[..copies] {
+            let delay = self.lateness();
+            let corrupted = self.happens(self.impairment.corrupt);
+            let burst = corrupted.then(|| Burst::draw(&mut self.random));
+            *arrival = Arrival { delay, burst };
         }
         fate
     }
@@ -253,6 +303,10 @@ mod tests {
         (0..FRAMES).map(|_| impairer.fate()).collect()
     }
 
+    fn delays(fate: &Fate) -> Vec<Nanos> {
+        fate.arrivals().iter().map(|arrival| arrival.delay).collect()
+    }
+
     /// Whether a count of FRAMES trials is within five standard deviations of its mean.
     fn likely(count: usize, probability: f64) -> bool {
         let (n, p) = (FRAMES as f64, probability);
@@ -266,21 +320,32 @@ mod tests {
         assert!(lost.iter().all(|fate| fate.is_lost() || *fate == Fate::UNTOUCHED));
 
         let twice = fates(Impairment { duplicate: 0.2, ..Impairment::NONE });
-        assert!(likely(twice.iter().filter(|fate| fate.delays() == [0, 0]).count(), 0.2));
-        assert!(twice.iter().all(|fate| matches!(fate.delays(), [0] | [0, 0])));
+        assert!(likely(twice.iter().filter(|fate| delays(fate) == [0, 0]).count(), 0.2));
+        assert!(twice.iter().all(|fate| matches!(delays(fate)[..], [0] | [0, 0])));
 
         let late = fates(Impairment { reorder: 0.1, reorder_span: 50, ..Impairment::NONE });
-        let held = late.iter().filter(|fate| fate.delays()[0] > 0).count();
+        let held = late.iter().filter(|fate| delays(fate)[0] > 0).count();
         assert!(likely(held, 0.1));
-        assert!(late.iter().all(|fate| fate.delays().len() == 1 && fate.delays()[0] <= 50));
-        assert!(late.iter().any(|fate| fate.delays()[0] == 50));
+        assert!(late.iter().all(|fate| delays(fate).len() == 1 && delays(fate)[0] <= 50));
+        assert!(late.iter().any(|fate| delays(fate)[0] == 50));
+    }
+
+    #[test]
+    fn each_copy_is_corrupted_with_its_probability() {
+        let fates = fates(Impairment { corrupt: 0.1, duplicate: 0.5, ..Impairment::NONE });
+        let twice: Vec<_> = fates.iter().filter(|fate| fate.arrivals().len() == 2).collect();
+        let both = twice.iter().filter(|fate| fate.corrupted() == 2).count();
+        let first = fates.iter().filter(|fate| fate.arrivals()[0].burst.is_some()).count();
+        assert!(likely(first, 0.1), "{first}");
+        assert!(likely(both, 0.5 * 0.01), "{both}");
+        assert!(fates.iter().all(|fate| !fate.is_lost() && delays(fate)[0] == 0));
     }
 
     #[test]
     fn jitter_is_added_to_the_delay() {
         let fates = fates(Impairment { delay: 1000, jitter: 9, ..Impairment::NONE });
         for late in 1000..=1009 {
-            let count = fates.iter().filter(|fate| fate.delays() == [late]).count();
+            let count = fates.iter().filter(|fate| delays(fate) == [late]).count();
             assert!(likely(count, 0.1), "{late} ns: {count}");
         }
     }
@@ -288,7 +353,7 @@ mod tests {
     #[test]
     fn copies_of_a_frame_have_independent_delays() {
         let fates = fates(Impairment { duplicate: 1.0, jitter: 99, ..Impairment::NONE });
-        let alike = fates.iter().filter(|fate| fate.delays()[0] == fate.delays()[1]).count();
+        let alike = fates.iter().filter(|fate| delays(fate)[0] == delays(fate)[1]).count();
         assert!(likely(alike, 0.01));
     }
 
@@ -334,6 +399,7 @@ mod tests {
         for (text, names) in [
             (r#"{"loss": 1.5}"#, "'loss' is 1.5"),
             (r#"{"duplicate": -0.1}"#, "'duplicate' is -0.1"),
+            (r#"{"corrupt": 2}"#, "'corrupt' is 2"),
             (r#"{"delay": 11}"#, "'delay' is 11 s"),
             (r#"{"jitter": -1}"#, "'jitter' is -1 s"),
             (r#"{"reorder": 0.1, "reorder_span": 0}"#, "'reorder_span'"),

@@ -9,6 +9,7 @@
 
 pub mod applied;
 pub mod backlog;
+pub mod burst;
 pub mod card;
 pub mod client;
 pub mod clock;

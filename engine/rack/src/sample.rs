@@ -33,8 +33,8 @@ pub fn history(client: &dyn Client) -> Option<(Summary, Vec<Violation>)> {
 }
 
 /// Adds the checker's findings to a sample: whether the history is linearizable, and the first
-/// violations. `linearizable` is null if reads are not checked, or if there is no violation but
-/// some keys could not be checked.
+/// violations. `linearizable` is null if nothing was checked, or if there is no violation but some
+/// keys could not be checked.
 pub fn add_history(document: &mut Value, history: Option<(Summary, Vec<Violation>)>) {
     let linearizable = history.as_ref().and_then(|(summary, _)| summary.linearizable());
     let (summary, violations) = history.unwrap_or_default();
@@ -109,6 +109,8 @@ mod tests {
         let mut document = json!({});
         add_history(&mut document, None);
         assert_eq!(document["linearizable"], Value::Null, "reads are not checked");
+        add_history(&mut document, Some((Summary::default(), Vec::new())));
+        assert_eq!(document["linearizable"], Value::Null, "nothing was read or written");
         let right = Summary { checked_ops: 9, ..Summary::default() };
         add_history(&mut document, Some((right, Vec::new())));
         assert_eq!(document["linearizable"], true);

@@ -14,8 +14,8 @@
 //! replaced without loss: the new one gets all later frames. Only packets between two pipelines are
 //! then dropped, and counted.
 //!
-//! The node is the fabric, too: the link at each port can lose, duplicate, reorder and delay
-//! frames, in each direction.
+//! The node is the fabric, too: the link at each port can lose, duplicate, corrupt, reorder and
+//! delay frames, in each direction.
 
 mod capture;
 mod forward;
@@ -78,7 +78,8 @@ counters! {
     pub struct Counters {
         batches, malformed, unrouted, send_drops,
         packet_ins, packet_outs, digests, cpu_queue_drops, report_drops, digest_drops,
-        packet_out_drops, links_lost, links_duplicated, links_delayed, links_dropped, unrecorded,
+        packet_out_drops, links_lost, links_duplicated, links_corrupted, links_delayed,
+        links_dropped, unrecorded,
         crossings, crossing_drops, crossing_losses,
     }
 }

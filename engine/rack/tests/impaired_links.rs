@@ -1,7 +1,8 @@
-//! Tests of a switch node whose links lose, duplicate, reorder and delay frames.
+//! Tests of a switch node whose links lose, duplicate, corrupt, reorder and delay frames.
 
 mod small_switch;
 
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
@@ -98,6 +99,35 @@ fn a_duplicating_link_delivers_its_share_twice() {
         assert!(arrived.is_sorted());
         arrived.dedup();
         assert_eq!(arrived.len(), FRAMES as usize);
+    }
+}
+
+#[test]
+fn a_corrupting_link_flips_bits_of_its_share() {
+    for direction in [Direction::From, Direction::To] {
+        let bench = bench();
+        let port = if direction == Direction::From { 1 } else { 2 };
+        bench.node.impair(port, direction, Impairment { corrupt: 0.1, ..NONE }).unwrap();
+        let mut wrong = 0;
+        for first in (0..FRAMES).step_by(50) {
+            // Numbers that differ in more bits than a burst has.
+            let spread = |number: u32| number.wrapping_mul(0x9e37_79b9);
+            let numbers = (first..first + 50).map(spread);
+            let sent: HashSet<_> = numbers.map(|number| frame(0x0800, number)).collect();
+            for frame in &sent {
+                bench.peers[0].send(frame).unwrap();
+            }
+            for _ in &sent {
+                let mut buffer = [0; 100];
+                let length = bench.peers[1].recv(&mut buffer).unwrap();
+                assert_eq!(length, 18, "a burst changes no length");
+                wrong += u64::from(!sent.contains(&buffer[..length]));
+            }
+        }
+        assert!(likely(wrong, 0.1), "{wrong} corrupted");
+        bench.reach("links_corrupted", wrong);
+        assert_eq!(bench.count("links_corrupted"), wrong);
+        assert_eq!(bench.count("links_lost") + bench.count("links_delayed"), 0);
     }
 }
 

@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod checksum;
 mod chunks;
 mod crc;
 mod load;
@@ -34,6 +35,7 @@ pub use address::{
     CONTROLLER_IP, CONTROLLER_SENDER, CPU_PORT, FIRST_SERVER_SENDER, MAX_CLIENTS, SERVICE_IP,
 };
 pub use address::{Ip, Mac, client_ip, client_of_ip, mac_of, sender_of_server, server_ip};
+pub use checksum::{is_damaged, set_udp_checksum};
 pub use chunks::{capacity, chunks_for, padded};
 pub use crc::{CrcTables, crc_tables, crc_word, crc32};
 pub use load::{LOAD_LEN, Load};

@@ -2,7 +2,7 @@
 //! and DELETE, one operation in a datagram. Field names are those of memcached's protocol document.
 //!
 //! A datagram begins with memcached's frame header of 8 bytes (request id, sequence number, number
-//! of datagrams, reserved). The UDP checksum is 0 (none).
+//! of datagrams, reserved).
 
 use crate::view::check_outer;
 use crate::{ETHERNET_LEN, IPV4_LEN, Ip, KV_OFFSET, Malformed, write_outer};
@@ -292,7 +292,7 @@ struct BinaryHeader {
 fn append(
     out: &mut Vec<u8>,
     (source, destination): (Ip, Ip),
-    (source_port, destination_port): (u16, u16),
+    ports: (u16, u16),
     id: u16,
     header: &BinaryHeader,
     [extras, key, value]: [&[u8]; 3],
@@ -312,16 +312,13 @@ fn append(
     for part in [extras, key, value] {
         out.extend(part);
     }
-    let frame = &mut out[start..];
-    write_outer(frame, source, destination, destination_port);
-    let at = ETHERNET_LEN + IPV4_LEN;
-    frame[at..at + 2].copy_from_slice(&source_port.to_be_bytes());
+    write_outer(&mut out[start..], source, destination, ports);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{client_ip, server_ip};
+    use crate::{client_ip, server_ip, set_udp_checksum};
 
     fn request(opcode: Opcode, value: &[u8]) -> Vec<u8> {
         let mut frame = Vec::new();
@@ -367,6 +364,7 @@ mod tests {
         let cas = KV_OFFSET + 24..KV_OFFSET + 32;
         assert_eq!(conditional[cas.clone()], [1, 2, 3, 4, 5, 6, 7, 8]);
         conditional[cas].fill(0);
+        set_udp_checksum(&mut conditional);
         assert_eq!(conditional, frame, "nothing else differs");
     }
 
@@ -393,6 +391,7 @@ mod tests {
         let changed = |at: usize, byte: u8| {
             let mut frame = good.clone();
             frame[at] = byte;
+            set_udp_checksum(&mut frame);
             Request::parse(&frame).map(drop)
         };
         let header = KV_OFFSET + 8;

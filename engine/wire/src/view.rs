@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use crate::checksum::{is_ipv4_right, is_udp_right};
 use crate::multiget::MULTIGET_PORT;
-use crate::write::ones_complement_sum;
 use crate::{
     CACHE_METADATA_LEN, CacheMetadata, ETHERNET_LEN, FORMAT, IPV4_LEN, Ip, KV_LEN, KV_OFFSET, Key,
     LOAD_LEN, Load, Message, NETKV_PORT, Op, SLOT_LEN, STAMP_LEN, Slot, Stamp, Status, UDP_LEN,
@@ -24,6 +24,8 @@ pub enum Malformed {
     NotUdp,
     /// The IPv4 checksum is wrong.
     Checksum,
+    /// The UDP checksum is neither right nor 0 (none).
+    UdpChecksum,
     /// The length fields of IPv4 and UDP contradict each other.
     Lengths,
     /// Not the UDP port of netkv.
@@ -48,6 +50,7 @@ impl fmt::Display for Malformed {
             }
             Self::NotUdp => write!(f, "the frame is not UDP over plain IPv4 (no options)"),
             Self::Checksum => write!(f, "the IPv4 header checksum is wrong"),
+            Self::UdpChecksum => write!(f, "the UDP checksum is wrong"),
             Self::Lengths => write!(f, "the lengths in the IPv4 and UDP headers do not agree"),
             Self::Port(port) => {
                 write!(
@@ -255,19 +258,23 @@ pub fn peek_request(frame: &[u8]) -> Option<(u16, u32)> {
     Some((u16::from_be_bytes(*sender), u32::from_be_bytes(*request)))
 }
 
-/// Checks Ethernet, IPv4 and UDP of at least 42 bytes. Returns source, destination and the end of
-/// the UDP payload.
+/// Checks Ethernet, IPv4 and UDP of at least 42 bytes, with both checksums. Returns source,
+/// destination and the end of the UDP payload.
+///
+/// The MAC addresses are not checked: IPv4 addresses say who the ends are, and checksums cover them.
 #[inline]
 pub(crate) fn check_outer(frame: &[u8], own_port: u16) -> Result<(Ip, Ip, usize), Malformed> {
-    let ip = &frame[ETHERNET_LEN..ETHERNET_LEN + IPV4_LEN];
-    let udp = &frame[ETHERNET_LEN + IPV4_LEN..KV_OFFSET];
+    let Some((ip, rest)) = frame[ETHERNET_LEN..].split_first_chunk::<IPV4_LEN>() else {
+        return Err(Malformed::CutShort { needed: KV_OFFSET, found: frame.len() });
+    };
     let fragmented = ip[6] & 0x3f != 0 || ip[7] != 0;
     if frame[12..14] != [0x08, 0x00] || ip[0] != 0x45 || ip[9] != 17 || fragmented {
         return Err(Malformed::NotUdp);
     }
-    if ones_complement_sum(ip) != 0xffff {
+    if !is_ipv4_right(ip) {
         return Err(Malformed::Checksum);
     }
+    let udp = &rest[..UDP_LEN];
     let port = u16::from_be_bytes([udp[2], udp[3]]);
     if port != own_port {
         return Err(Malformed::Port(port));
@@ -280,6 +287,9 @@ pub(crate) fn check_outer(frame: &[u8], own_port: u16) -> Result<(Ip, Ip, usize)
     let end = ETHERNET_LEN + ip_len;
     if frame.len() < end {
         return Err(Malformed::CutShort { needed: end, found: frame.len() });
+    }
+    if !is_udp_right(frame, end) {
+        return Err(Malformed::UdpChecksum);
     }
     let address = |at: usize| [ip[at], ip[at + 1], ip[at + 2], ip[at + 3]];
     Ok((address(12), address(16), end))

@@ -1,5 +1,6 @@
 //! Writing frames.
 
+use crate::checksum::{fold, set_udp_checksum};
 use crate::{
     CACHE_METADATA_LEN, CacheMetadata, ETHERNET_LEN, FORMAT, IPV4_LEN, Ip, KV_LEN, KV_OFFSET, Key,
     LOAD_LEN, Load, NETKV_PORT, Op, SLOT_LEN, STAMP_LEN, Slot, Stamp, Status, flags, mac_of,
@@ -107,8 +108,6 @@ impl<'a> Message<'a> {
 }
 
 /// Appends `message` as a frame to `out` and returns its length.
-///
-/// The UDP checksum is 0 (none).
 pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
     let metadata_len = if message.cache_metadata.is_some() { CACHE_METADATA_LEN } else { 0 };
     let has_slot = message.op.has_slot();
@@ -122,8 +121,6 @@ pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
     let load_len = if message.load.is_some() { LOAD_LEN } else { 0 };
     out.resize(start + KV_OFFSET + KV_LEN + metadata_len + stamp_len + load_len + value_len, 0);
     let frame = &mut out[start..];
-
-    write_outer(frame, message.source, message.destination, NETKV_PORT);
 
     let kv = &mut frame[KV_OFFSET..];
     kv[0] = FORMAT;
@@ -156,12 +153,13 @@ pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
     }
     let value = &mut kv[KV_LEN + metadata_len + stamp_len + load_len..];
     value[..message.value.len()].copy_from_slice(message.value);
+    write_outer(frame, message.source, message.destination, (NETKV_PORT, NETKV_PORT));
     out.len() - start
 }
 
-/// Writes Ethernet, IPv4 and UDP into the first 42 bytes of a frame, which must be 0. The rest of
-/// the frame must be complete.
-pub fn write_outer(frame: &mut [u8], source: Ip, destination: Ip, port: u16) {
+/// Writes Ethernet, IPv4 and UDP into the first 42 bytes of a frame, which must be 0, with both
+/// checksums. The rest of the frame must be complete. `ports`: of source and destination.
+pub fn write_outer(frame: &mut [u8], source: Ip, destination: Ip, ports: (u16, u16)) {
     let ip_len = frame.len() - ETHERNET_LEN;
     frame[0..6].copy_from_slice(&mac_of(destination));
     frame[6..12].copy_from_slice(&mac_of(source));
@@ -176,7 +174,7 @@ pub fn write_outer(frame: &mut [u8], source: Ip, destination: Ip, port: u16) {
         u32::from_be_bytes(destination),
     ];
     let sum = words.iter().map(|word| u64::from(*word)).sum();
-    let checksum = u32::from(!fold_sum(sum));
+    let checksum = u32::from(!fold(sum));
     let ip = &mut frame[ETHERNET_LEN..ETHERNET_LEN + IPV4_LEN];
     ip[0..4].copy_from_slice(&words[0].to_be_bytes());
     ip[8..12].copy_from_slice(&(words[2] | checksum).to_be_bytes());
@@ -184,27 +182,8 @@ pub fn write_outer(frame: &mut [u8], source: Ip, destination: Ip, port: u16) {
     ip[16..20].copy_from_slice(&destination);
 
     let udp = &mut frame[ETHERNET_LEN + IPV4_LEN..KV_OFFSET];
-    udp[0..2].copy_from_slice(&port.to_be_bytes());
-    udp[2..4].copy_from_slice(&port.to_be_bytes());
+    udp[0..2].copy_from_slice(&ports.0.to_be_bytes());
+    udp[2..4].copy_from_slice(&ports.1.to_be_bytes());
     udp[4..6].copy_from_slice(&((ip_len - IPV4_LEN) as u16).to_be_bytes());
-}
-
-/// One's complement sum of 16-bit words (RFC 1071), not inverted.
-pub(crate) fn ones_complement_sum(bytes: &[u8]) -> u16 {
-    // Words of 32 bits have the same sum: 2^16 is 1 in one's complement of 16 bits.
-    let (words, rest) = bytes.as_chunks::<4>();
-    let mut sum: u64 = words.iter().map(|word| u64::from(u32::from_be_bytes(*word))).sum();
-    let mut last = [0; 4];
-    last[..rest.len()].copy_from_slice(rest);
-    sum += u64::from(u32::from_be_bytes(last));
-    fold_sum(sum)
-}
-
-/// Folds a sum of words of 32 bits to one's complement of 16 bits.
-fn fold_sum(sum: u64) -> u16 {
-    let mut sum = sum;
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
+    set_udp_checksum(frame);
 }

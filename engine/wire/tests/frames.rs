@@ -3,7 +3,7 @@
 use netkv_wire::{
     CONTROLLER_IP, CONTROLLER_SENDER, CacheMetadata, FrameView, Key, Load, MAX_FRAME, Malformed,
     Message, Op, SERVICE_IP, Sequence, Slot, Stamp, Status, bits, client_ip, flags,
-    sender_of_server, server_ip, write_frame,
+    sender_of_server, server_ip, set_udp_checksum, write_frame,
 };
 
 const KEY: Key = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -26,8 +26,9 @@ const GET_BYTES: [u8; 70] = [
     0x45, 0x00, 0x00, 0x38, 0x00, 0x00, 0x00, 0x00,
     // time to live 64, UDP, checksum: 4500+0038+4011+0a01+0001+0a00+0064 = 99af, inverted 6650
     0x40, 0x11, 0x66, 0x50, 0x0a, 0x01, 0x00, 0x01, 0x0a, 0x00, 0x00, 0x64,
-    // UDP: 5008 to 5008, length 36, no checksum
-    0x13, 0x90, 0x13, 0x90, 0x00, 0x24, 0x00, 0x00,
+    // UDP: 5008 to 5008, length 36; checksum: pseudo header 149b, UDP header 2744, kv 0507, key 3840,
+    // together 7926, inverted 86d9
+    0x13, 0x90, 0x13, 0x90, 0x00, 0x24, 0x86, 0xd9,
     // kv: format 1, GET, no flags, ok, length 0, sender 1, request
     0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x01, 0x02, 0x03, 0x04,
     // key
@@ -175,6 +176,7 @@ fn a_load_that_is_cut_is_reported() {
         // The words that the checksum covers have become smaller by as much.
         let checksum = u16::from_be_bytes([cut[24], cut[25]]) + u16::from(missing);
         cut[24..26].copy_from_slice(&checksum.to_be_bytes());
+        set_udp_checksum(&mut cut);
         let expected = Malformed::CutShort { needed: 76, found: 76 - usize::from(missing) };
         assert_eq!(FrameView::parse(&cut).map(|_| ()).unwrap_err(), expected);
     }
@@ -185,7 +187,9 @@ fn a_flag_says_that_a_frame_is_about_the_upper_copy() {
     let bytes = frame(&Message { upper: true, ..get() });
     assert_eq!(bytes.len(), GET_BYTES.len(), "the flag adds no header");
     assert_eq!(bytes[44], 0x08);
-    assert_eq!((bytes[..44].to_vec(), &bytes[45..]), (GET_BYTES[..44].to_vec(), &GET_BYTES[45..]));
+    for unchanged in [0..40, 42..44, 45..70] {
+        assert_eq!(bytes[unchanged.clone()], GET_BYTES[unchanged], "all but flags and checksum");
+    }
     assert!(FrameView::parse(&bytes).unwrap().upper());
     assert!(!FrameView::parse(&GET_BYTES).unwrap().upper());
 }
@@ -256,6 +260,7 @@ fn every_malformed_header_is_reported() {
             sum = (sum & 0xffff) + (sum >> 16);
             bytes[24..26].copy_from_slice(&(!(sum as u16)).to_be_bytes());
         }
+        set_udp_checksum(&mut bytes);
         FrameView::parse(&bytes).map(|_| ()).unwrap_err()
     };
     assert_eq!(malformed(12, 0x86), Malformed::NotUdp);
@@ -263,6 +268,10 @@ fn every_malformed_header_is_reported() {
     assert_eq!(malformed(20, 0x20), Malformed::NotUdp);
     assert_eq!(malformed(23, 6), Malformed::NotUdp);
     assert_eq!(malformed(25, 0x52), Malformed::Checksum);
+    let mut wrong = GET_BYTES;
+    wrong[41] += 1;
+    assert_eq!(FrameView::parse(&wrong).map(|_| ()).unwrap_err(), Malformed::UdpChecksum);
+    assert_eq!(Malformed::UdpChecksum.to_string(), "the UDP checksum is wrong");
     assert_eq!(malformed(37, 0x91), Malformed::Port(5009));
     assert_eq!(malformed(17, 0x39), Malformed::Lengths);
     assert_eq!(malformed(39, 0x23), Malformed::Lengths);
@@ -273,6 +282,7 @@ fn every_malformed_header_is_reported() {
     let put = frame(&Message { op: Op::Put, ..get() }.with_value(&[1; 30]));
     let mut too_long = put.clone();
     too_long[47] = 33;
+    set_udp_checksum(&mut too_long);
     let error = FrameView::parse(&too_long).map(|_| ()).unwrap_err();
     assert_eq!(error, Malformed::CutShort { needed: 103, found: 102 });
     assert_eq!(error.to_string(), "the frame has 102 bytes, but its headers say 103");
@@ -298,6 +308,7 @@ fn no_truncated_or_random_frame_causes_a_panic() {
             let at = (state >> 8) as usize % bytes.len();
             bytes[at] = state as u8;
         }
+        set_udp_checksum(&mut bytes);
         if let Ok(view) = FrameView::parse(&bytes) {
             let _ = (view.value(), view.cache_metadata(), view.stamp(), view.slot(), view.key());
             let _ = (view.load(), view.upper());

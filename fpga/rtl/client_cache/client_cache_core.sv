@@ -91,7 +91,7 @@ module client_cache_core #(
   logic [FUNCTIONS-1:0][15:0]   slice_base;
   logic [FUNCTIONS-1:0][15:0]   slice_mask;
   logic                         invalidate;
-  logic                         clear_bypass;
+  logic                         clear_flushes;
   logic [31:0]                  elapsed;
   logic                         reconfigured;
   logic                         foreign_write;
@@ -112,7 +112,7 @@ module client_cache_core #(
       .reg_write,
       .reg_wdata,
       .reg_read,
-      .reg_rdata,
+      .reg_rdata(main_rdata),
       .cache_on(on),
       .settings,
       .drop_requests,
@@ -130,7 +130,7 @@ module client_cache_core #(
       .slice_base,
       .slice_mask,
       .invalidate,
-      .clear_bypass,
+      .clear_flushes,
       .elapsed,
       .reconfigured,
       .status,
@@ -139,6 +139,65 @@ module client_cache_core #(
       .group_state,
       .function_status
   );
+
+  // Those of delayed flushes, from address 0x400: units in a second; clocks differ by 1 / 2^accuracy at
+  // most; a write of the time of day. The others are read only.
+  localparam logic [15:0] FLUSH_BASE = 16'h0400;
+  localparam int FLUSH_CONTROLS = 3;
+  localparam int FLUSH_STATUSES = 4;
+  localparam logic [31:0] DEFAULT_SECOND = 32'd244_141;  // 250 MHz
+  localparam logic [31:0] DEFAULT_ACCURACY = 32'd10;
+
+  logic [31:0]                     main_rdata;
+  logic [31:0]                     flush_rdata;
+  logic [FLUSH_CONTROLS-1:0][31:0] flush_control;
+  logic [FLUSH_STATUSES-1:0][31:0] flush_status;
+  logic                            wall_write;
+  logic [C-1:0][31:0]              wall_now;
+  logic [C-1:0][31:0]              flushes_under_way;
+  logic [C-1:0]                    flush_dropped;
+  logic [C-1:0]                    ignores;
+  logic [31:0]                     all_flushes;
+  logic [31:0]                     flushes_dropped;
+  logic [31:0]                     ignored;
+
+  register_file #(
+      .CONTROLS(FLUSH_CONTROLS),
+      .STATUSES(FLUSH_STATUSES),
+      .RESET({32'd0, DEFAULT_ACCURACY, DEFAULT_SECOND})
+  ) flush_registers (
+      .clk,
+      .rst,
+      .address(reg_address - FLUSH_BASE),
+      .write  (reg_write),
+      .wdata  (reg_wdata),
+      .read   (reg_read),
+      .rdata  (flush_rdata),
+      .control(flush_control),
+      .status (flush_status)
+  );
+
+  logic unused_flush_control;
+  assign unused_flush_control = &{1'b0, flush_control};
+  assign wall_write   = reg_write && reg_address == FLUSH_BASE + 16'd8;
+  assign flush_status = {ignored, flushes_dropped, all_flushes, wall_now[0]};
+  assign reg_rdata    = main_rdata | flush_rdata;  // one of them is 0
+
+  always_comb begin
+    all_flushes = '0;
+    for (int c = 0; c < C; c++) all_flushes += flushes_under_way[c];
+  end
+
+  always_ff @(posedge clk) begin
+    if (flush_dropped != '0 || ignores != '0) begin
+      flushes_dropped <= flushes_dropped + ones(flush_dropped);
+      ignored         <= ignored + ones(ignores);
+    end
+    if (rst) begin
+      flushes_dropped <= '0;
+      ignored         <= '0;
+    end
+  end
 
   // ---- time ------------------------------------------------------------------------------------
   logic [PRESCALE-1:0]                         fraction;
@@ -216,7 +275,7 @@ module client_cache_core #(
   logic [C-1:0][7:0]                       events_source;
   logic [C-1:0][FUNCTIONS-1:0][31:0]       epochs;
   logic [C-1:0][FUNCTIONS-1:0]             quiet;
-  logic [C-1:0][FUNCTIONS-1:0]             bypass;
+  logic [C-1:0][FUNCTIONS-1:0]             pause;
   logic [C-1:0]                            controller_busy;
 
   for (genvar f = 0; f < FUNCTIONS; f++) begin : each
@@ -428,7 +487,7 @@ module client_cache_core #(
       for (int c = 0; c < C; c++) begin
         if (CONTROLLERS != 0 && controller[f] == 4'(c)) begin
           group_epochs[f] = epochs[c][f];
-          group_state[f]  = {30'd0, bypass[c][f], quiet[c][f]};
+          group_state[f]  = {30'd0, pause[c][f], quiet[c][f]};
         end
       end
     end
@@ -558,7 +617,11 @@ module client_cache_core #(
           .passed,
           .lifetime,
           .foreign_write,
-          .clear_bypass,
+          .clear_flushes,
+          .second        (flush_control[0]),
+          .accuracy      (flush_control[1][4:0]),
+          .wall_write,
+          .wall_time     (reg_wdata),
           .groups,
           .slice_base,
           .slice_mask,
@@ -579,7 +642,11 @@ module client_cache_core #(
           .events_source (events_source[c]),
           .epochs        (epochs[c]),
           .quiet         (quiet[c]),
-          .bypass        (bypass[c]),
+          .pause         (pause[c]),
+          .wall_now      (wall_now[c]),
+          .flushes_under_way(flushes_under_way[c]),
+          .flush_dropped (flush_dropped[c]),
+          .ignores       (ignores[c]),
           .miss_live     (miss_live[c]),
           .miss_full     (miss_full[c]),
           .miss_ambiguous(miss_ambiguous[c]),
@@ -630,7 +697,11 @@ module client_cache_core #(
     assign events_source   = '0;
     assign epochs          = '0;
     assign quiet           = '1;
-    assign bypass          = '0;
+    assign pause           = '0;
+    assign wall_now          = '0;
+    assign flushes_under_way = '0;
+    assign flush_dropped     = '0;
+    assign ignores           = '0;
     assign miss_live       = '0;
     assign miss_full       = '0;
     assign miss_ambiguous  = '0;
@@ -638,8 +709,8 @@ module client_cache_core #(
     assign misses_still    = '1;
     assign unused_of_cache = &{1'b0, kv_data, kv_meta, reply_data, reply_meta, room, kv_choice,
                                reply_choice, host_taken, forward_taken, settings, now, passed,
-                               quota, slice_base, slice_mask, lifetime, foreign_write, clear_bypass,
-                               kv_taken, reply_taken, out_ready};
+                               quota, slice_base, slice_mask, lifetime, foreign_write, clear_flushes,
+                               wall_write, kv_taken, reply_taken, out_ready};
   end
 
   // ---- network ---------------------------------------------------------------------------------
@@ -722,7 +793,7 @@ module client_cache_core #(
   logic [31:0] busy_cycles;
   logic [31:0] live_total;
   logic        all_quiet;
-  logic        any_bypass;
+  logic        any_pause;
 
   // From a queue to the next a frame is in neither for a few cycles.
   assign occupied = transmit_busy != '0 || receive_busy != '0 || reply_busy != '0 || net_if_busy
@@ -741,10 +812,10 @@ module client_cache_core #(
     live_total = '0;
     for (int c = 0; c < C; c++) live_total += 32'(miss_live[c]);
     all_quiet  = 1'b1;
-    any_bypass = 1'b0;
+    any_pause = 1'b0;
     for (int f = 0; f < FUNCTIONS; f++) begin
       all_quiet  = all_quiet && group_state[f][0];
-      any_bypass = any_bypass || group_state[f][1];
+      any_pause = any_pause || group_state[f][1];
     end
   end
 
@@ -782,7 +853,7 @@ module client_cache_core #(
         busy_cycles, miss_expired_total, miss_ambiguous_total, miss_full_total, live_total,
         unknown_frames, net_sent_bytes, net_sent, net_received_bytes, net_received,
         {8'(INDEX_BITS), 8'd0, 8'(CONTROLLERS), 8'(FUNCTIONS)},
-        {27'd0, busy, any_bypass, all_quiet, cache_on, initialized == '1},
+        {27'd0, busy, any_pause, all_quiet, cache_on, initialized == '1},
         32'h6b76_4e43  // "kvNC"
       };
     end

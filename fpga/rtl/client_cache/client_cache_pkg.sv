@@ -71,6 +71,7 @@ package client_cache_pkg;
 
   // One bit for each event of a controller, high for a cycle.
   typedef struct packed {
+    logic corrupt;        // a frame with a wrong checksum or length was sent on, and nothing else
     logic query;
     logic hit;
     logic miss;
@@ -87,7 +88,7 @@ package client_cache_pkg;
     logic delayed_flush;
     logic response;       // a reply came from the network
   } events_t;
-  localparam int EVENTS = 15;
+  localparam int EVENTS = 16;
 
   // Further events of a function, outside of controllers.
   typedef struct packed {

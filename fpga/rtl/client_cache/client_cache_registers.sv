@@ -10,8 +10,8 @@
 //    4 lifetime        longest time that a packet is on its way to a server and back, in units
 //    5 max_age         of a value that is served, in units; 0: no limit
 //    6 promiscuous     one bit for each function
-//    7 command         a write of 1: everything stored is invalid; of 2: that, and serve again after
-//                      a delayed flush; of 3 in bits 1:0: the clock stood still for 31:2 units
+//    7 command         a write of 1: everything stored is invalid; of 2: that, and no delayed flush is
+//                      under way; of 3 in bits 1:0: the clock stood still for 31:2 units
 //    8 link_up         one bit for each function
 //    9...              `status`, read only
 // Of function f, or group f, from address 0x1000 + 0x100 f:
@@ -57,7 +57,7 @@ module client_cache_registers #(
     output logic [FUNCTIONS-1:0][15:0]          slice_base,
     output logic [FUNCTIONS-1:0][15:0]          slice_mask,
     output logic                                invalidate,
-    output logic                                clear_bypass,
+    output logic                                clear_flushes,
     output logic [31:0]                         elapsed,     // units
     output logic                                reconfigured,
 
@@ -102,10 +102,10 @@ module client_cache_registers #(
   assign promiscuous           = globals[6][FUNCTIONS-1:0];
   assign link_up               = globals[8][FUNCTIONS-1:0];
 
-  assign command      = reg_write && is_global && word == 6'(COMMAND);
-  assign invalidate   = command && (reg_wdata == 32'd1 || reg_wdata == 32'd2);
-  assign clear_bypass = command && reg_wdata == 32'd2;
-  assign elapsed      = command && reg_wdata[1:0] == 2'd3 ? {2'd0, reg_wdata[31:2]} : '0;
+  assign command       = reg_write && is_global && word == 6'(COMMAND);
+  assign invalidate    = command && (reg_wdata == 32'd1 || reg_wdata == 32'd2);
+  assign clear_flushes = command && reg_wdata == 32'd2;
+  assign elapsed       = command && reg_wdata[1:0] == 2'd3 ? {2'd0, reg_wdata[31:2]} : '0;
 
   always_ff @(posedge clk) begin
     reconfigured <= reg_write && !rst && ((is_global && word >= 6'd1 && word <= 6'd3)

@@ -5,6 +5,7 @@
 // GET overtakes an invalidation. A GET with a key of up to 16 bytes that hits has its first word at
 // the output 13 cycles after its last word has come, whatever the length of the value.
 //
+// A frame that is corrupt (frame_check) is sent on, and nothing else.
 // Requests (QUERY):
 //   GET alone in its datagram   hit: reply. Miss: entry in the miss table, forward.
 //   SET alone, storable         as `set_mode` says: store (pending, if writes are safe) or
@@ -12,6 +13,7 @@
 //   any other mutation          invalidate, forward.
 //   several operations          invalidate the key of each mutation, forward.
 //   malformed, FLUSH            advance the epoch of the group, forward.
+// A GET that may not travel (TTL 0) is not answered, and such a SET is not stored.
 // Replies (RESPONSE):
 //   to a GET that missed        store, if no mutation of the key passed or is unanswered; forward.
 //   to a mutation               acknowledge it to the guard table; a pending SET becomes visible.
@@ -41,7 +43,11 @@ module kv_controller #(
     input  logic [memcached_pkg::TIME_BITS-1:0] passed,         // units that end with this cycle
     input  logic [memcached_pkg::TIME_BITS-1:0] lifetime,
     input  logic                                foreign_write,  // pulse: advance all epochs
-    input  logic                                clear_bypass,   // pulse
+    input  logic                                clear_flushes,  // pulse: no delayed flush is under way
+    input  logic [31:0]                         second,         // see flush_timers
+    input  logic [4:0]                          accuracy,
+    input  logic                                wall_write,
+    input  logic [31:0]                         wall_time,
     input  logic [FUNCTIONS-1:0][client_cache_pkg::FUNCTION_BITS-1:0] groups,  // of the functions
     input  logic [FUNCTIONS-1:0][15:0]          slice_base,     // of the groups
     input  logic [FUNCTIONS-1:0][15:0]          slice_mask,
@@ -65,7 +71,11 @@ module kv_controller #(
     output logic [7:0]                          events_source,  // the function, one-hot
     output logic [FUNCTIONS-1:0][31:0]          epochs,         // of the groups
     output logic [FUNCTIONS-1:0]                quiet,          // no unseen mutation is on its way
-    output logic [FUNCTIONS-1:0]                bypass,         // after a delayed flush: no hits
+    output logic [FUNCTIONS-1:0]                pause,          // of delayed flushes: no hits
+    output logic [31:0]                         wall_now,
+    output logic [31:0]                         flushes_under_way,
+    output logic                                flush_dropped,  // pulses
+    output logic                                ignores,        // a malformed request changed nothing
     output logic [8:0]                          miss_live,
     output logic                                miss_full,      // pulses
     output logic                                miss_ambiguous,
@@ -74,7 +84,7 @@ module kv_controller #(
   typedef enum logic [4:0] {
     RECEIVE, START, OPERATION, DECIDE, KEY, HASH, LOOKUP, COMPARE, GUARD, GUARD_WAIT, STORE,
     HEAD_WRITE, STORED, INSERT, INSERT_WAIT, INSERT_KEY, MARK, NEXT, TAKE, TAKE_WAIT, KEY_READ,
-    KEY_READ_WAIT, RELEASE, SUM, REPLY, FORWARD, PASS
+    KEY_READ_WAIT, RELEASE, SUM, REPLY, FORWARD, PASS, TIME
   } state_t;
 
   // What a frame, or an operation of it, asks of the table.
@@ -110,6 +120,11 @@ module kv_controller #(
   logic [15:0]               udp_length;
   logic [15:0]               operation_offset;
   logic                      several;       // operations in this datagram
+  logic                      next_first;    // the next word begins a frame
+  logic                      opaque_frame;  // the frame that passes is OPAQUE
+  logic                      verdict_due;   // its last word has passed
+  logic                      corrupt;       // the frame whose last word has come
+  logic                      stays;         // TTL 0: no router or host need take it
   memcached_pkg::operation_t decoded;
   memcached_pkg::operation_t operation;
 
@@ -139,12 +154,59 @@ module kv_controller #(
   assign udp_length = {head[311:304], head[319:312]};
   assign payload    = settings.udp_header ? 16'd50 : 16'd42;
 
+  assign stays      = head[183:176] == 8'd0 && mutant_pkg::ID != 89;
+
+  frame_check #(
+      .BYTES(64)
+  ) check (
+      .clk,
+      .take   (s_valid && s_ready),
+      .first  (next_first),
+      .header (s_data),
+      .length (s_meta.length),
+      .data   (s_data),
+      .corrupt
+  );
+
   function automatic logic header_ok();
     header_ok = ip_length >= payload + 16'd10 && meta.length >= ip_length + 16'd14
         && udp_length + 16'd20 == ip_length
-        // Sequence number 0 of 1 datagram.
-        && (!settings.udp_header || head[383:352] == 32'h0100_0000 || mutant_pkg::ID == 57);
+        // A datagram of its own; of a reply, sequence number 0. memcached reads no more of a request's.
+        && (!settings.udp_header || mutant_pkg::ID == 57
+            || (head[383:368] == 16'h0100 && (!response || head[367:352] == 16'd0)));
   endfunction
+
+  // Whether a request that cannot be parsed may change items at the server. Datagrams of several
+  // parts, and those with nothing behind the frame header, are dropped by memcached. One in the text
+  // protocol counts if it has a command that changes items. One with the beginning of a binary
+  // request is forgotten. Lengths that do not fit each other are not understood.
+  logic text;
+  logic text_changes;
+
+  assign text = (settings.udp_header ? head[407:400] : head[343:336]) != 8'h80;
+
+  text_scanner #(
+      .BYTES(64)
+  ) scanner (
+      .clk,
+      .take   (receive),
+      .first  (words == '0),
+      .data   (s_data),
+      .payload,
+      .changes(text_changes)
+  );
+
+  // Wires, since yosys takes a function without arguments for a constant one.
+  logic dropped_by_server;
+  logic may_change;
+
+  assign dropped_by_server = settings.udp_header
+      && (udp_length <= 16'd16 || head[383:368] != 16'h0100);
+  always_comb begin
+    if (dropped_by_server) may_change = 1'b0;
+    else if (text) may_change = text_changes;
+    else may_change = udp_length + 16'd20 != ip_length || ip_length >= payload + 16'd10;
+  end
 
   // Ones for the bytes of a window at `offset` that are below `length`.
   function automatic logic [511:0] below(input logic [15:0] length, input logic [15:0] offset);
@@ -211,13 +273,20 @@ module kv_controller #(
   logic [FUNCTIONS-1:0][memcached_pkg::EPOCH_BITS-1:0] epoch;
   logic [FUNCTIONS-1:0][memcached_pkg::TIME_BITS-1:0]  quiet_left;  // units until `quiet`
   logic                                                own_quiet;
+  logic [FUNCTIONS-1:0]                                was_pause;
+  logic [FUNCTIONS-1:0]                                timed;  // a flush may go on
+  logic [FUNCTIONS-1:0][31:0]                          group_wall;
+  logic [FUNCTIONS-1:0]                                wall_known;
+  logic [FUNCTIONS-1:0][31:0]                          group_flushes;
 
   assign own_quiet = quiet[group] && !foreign_write;
 
   for (genvar i = 0; i < FUNCTIONS; i++) begin : each_group
     logic advances;
-    assign advances  = foreign_write || (events.advance_epoch && group == GROUP_BITS'(i));
-    assign quiet[i]  = quiet_left[i] == '0;
+    assign advances  = foreign_write || (events.advance_epoch
+        && (group == GROUP_BITS'(i) || mutant_pkg::ID == 213))
+        || (pause[i] && !was_pause[i]);
+    assign quiet[i]  = quiet_left[i] == '0 && !pause[i];
     assign epochs[i] = epoch[i][31:0];
 
     always_ff @(posedge clk) begin
@@ -226,15 +295,42 @@ module kv_controller #(
 
       if (rst) quiet_left[i] <= '0;
       // One unit more than the lifetime: the first may be nearly over.
-      else if (advances) quiet_left[i] <= lifetime + 1'b1;
+      else if (advances || pause[i]) quiet_left[i] <= lifetime + 1'b1;
       else if (passed != '0) begin
         quiet_left[i] <= quiet_left[i] > passed ? quiet_left[i] - passed : '0;
       end
 
-      if (rst) bypass[i] <= 1'b0;
-      else if (events.delayed_flush && group == GROUP_BITS'(i)) bypass[i] <= 1'b1;
-      else if (clear_bypass) bypass[i] <= 1'b0;
+      was_pause[i] <= pause[i] && !rst;
     end
+
+    flush_timers #(
+        .TIMERS(4)
+    ) flushes (
+        .clk,
+        .rst,
+        .passed,
+        .second,
+        .accuracy,
+        .wall_write,
+        .wall_time,
+        .clear     (clear_flushes),
+        .s_valid   (state == TIME && (group == GROUP_BITS'(i) || mutant_pkg::ID == 214)),
+        // Its bytes are in the order of the wire.
+        .s_delay   ({operation.flags[7:0], operation.flags[15:8], operation.flags[23:16],
+                     operation.flags[31:24]}),
+        .s_timed   (timed[i]),
+        .pause     (pause[i]),
+        .wall_now  (group_wall[i]),
+        .wall_known(wall_known[i]),
+        .under_way (group_flushes[i])
+    );
+  end
+
+  assign wall_now = group_wall[0];
+
+  always_comb begin
+    flushes_under_way = '0;
+    for (int i = 0; i < FUNCTIONS; i++) flushes_under_way += group_flushes[i];
   end
 
   // ---- table -----------------------------------------------------------------------------------
@@ -288,20 +384,23 @@ module kv_controller #(
   assign server_address = response ? head[239:208] : head[271:240];
   assign server_port    = response ? head[287:272] : head[303:288];
 
-  // The entry holds the key, of this server and group.
+  // The entry holds the key, of this group.
+  logic same_key;
+
+  assign same_key = held.valid && (held.key_length == key_length || mutant_pkg::ID == 203)
+      && (held_key == key[8*KEY_BYTES-1:0] || mutant_pkg::ID == 59)
+      && (held.group == client_cache_pkg::FUNCTION_BITS'(group) || mutant_pkg::ID == 56);
+
+  // It is also of this server.
   function automatic logic same();
-    same = held.valid && held.key_length == key_length
-        && (held_key == key[8*KEY_BYTES-1:0] || mutant_pkg::ID == 59)
-        && ((held.server_address == server_address && held.server_port == server_port)
-            || mutant_pkg::ID == 54)
-        && (held.group == client_cache_pkg::FUNCTION_BITS'(group) || mutant_pkg::ID == 56);
+    same = same_key && (held.server_address == server_address || mutant_pkg::ID == 54)
+        && (held.server_port == server_port || mutant_pkg::ID == 204);
   endfunction
 
   // A value is served if it is visible, of this epoch and not too old.
   function automatic logic usable();
     usable = (!held.pending || mutant_pkg::ID == 46)
         && (held.epoch == epoch[group] || mutant_pkg::ID == 47)
-        && (!bypass[group] || mutant_pkg::ID == 48)
         && (settings.max_age == '0 || now - held.stored_time <= settings.max_age
             || mutant_pkg::ID == 49);
   endfunction
@@ -409,6 +508,10 @@ module kv_controller #(
       miss_tag.source         = source;
       if (mutant_pkg::ID == 52) miss_tag.client_address = '0;
       if (mutant_pkg::ID == 53) miss_tag.server_address = '0;
+      if (mutant_pkg::ID == 205) miss_tag.server_port = '0;
+      if (mutant_pkg::ID == 206) miss_tag.client_port = '0;
+      if (mutant_pkg::ID == 207) miss_tag.opaque = '0;
+      if (mutant_pkg::ID == 208) miss_tag.opcode = '0;
       if (mutant_pkg::ID == 55) miss_tag.source = '0;
       miss_request.kind       = plan == PLAN_GET ? memcached_pkg::REQUEST_GET
           : plan == PLAN_SET ? memcached_pkg::REQUEST_SET : memcached_pkg::REQUEST_MUTATION;
@@ -649,6 +752,11 @@ module kv_controller #(
 
   always_ff @(posedge clk) begin
     events       <= '0;
+    verdict_due  <= 1'b0;
+    if (s_valid && s_ready) next_first <= s_last;
+    events        <= '0;
+    ignores       <= 1'b0;
+    flush_dropped <= 1'b0;
     line_write   <= value_read;
     line_written <= read_line;
     store_shown  <= 1'b0;
@@ -666,8 +774,7 @@ module kv_controller #(
           events.query     <= s_kind == memcached_pkg::KIND_QUERY;
           events.response  <= s_kind == memcached_pkg::KIND_RESPONSE;
           events.forwarded <= passes;
-          // The epoch advances when the frame has its turn, behind all frames before it.
-          events.advance_epoch <= s_kind == memcached_pkg::KIND_OPAQUE && mutant_pkg::ID != 63;
+          opaque_frame     <= s_kind == memcached_pkg::KIND_OPAQUE;
           if (passes) state <= PASS;
         end
         if (receive) begin
@@ -684,11 +791,15 @@ module kv_controller #(
         payload_end      <= ip_length + 16'd14;
         several          <= 1'b0;
         crc              <= '0;
-        if (header_ok()) begin
+        if (corrupt && mutant_pkg::ID != 66) begin
+          events.corrupt <= 1'b1;
+          state          <= FORWARD;
+        end else if (header_ok() && (response || !text)) begin
           state <= OPERATION;
         end else begin
           events.malformed     <= !response;
-          events.advance_epoch <= !response && mutant_pkg::ID != 61;
+          events.advance_epoch <= !response && may_change && mutant_pkg::ID != 61;
+          ignores              <= !response && !may_change;
           state                <= FORWARD;
         end
       end
@@ -705,24 +816,34 @@ module kv_controller #(
         stored_epoch <= epoch[group];
         if (!operation.ok || operation.response) begin
           events.malformed     <= 1'b1;
-          events.advance_epoch <= mutant_pkg::ID != 61;
+          events.advance_epoch <= !operation.refused && mutant_pkg::ID != 61;
+          ignores              <= operation.refused;
           state                <= FORWARD;
         end else begin
           plan <= PLAN_INVALIDATE;
           if (!several && operation.last) begin
             if (operation.get) plan <= PLAN_GET;
-            else if (operation.storable && own_quiet && value_length <= 16'(VALUE_BYTES)
+            else if (operation.storable && (own_quiet || mutant_pkg::ID == 212) && !stays
+                     && value_length <= 16'(VALUE_BYTES)
                      && settings.set_mode != client_cache_pkg::SETS_INVALIDATE) plan <= PLAN_SET;
           end
-          events.advance_epoch <= operation.flush && mutant_pkg::ID != 62;
+          events.advance_epoch <= operation.flush && !operation.delayed_flush && mutant_pkg::ID != 62;
           events.delayed_flush <= operation.delayed_flush;
-          if (fits && (operation.mutation || (operation.get && !several && operation.last))) begin
+          if (fits && (operation.mutation
+                       || (operation.get && !several && operation.last && !stays))) begin
             state <= KEY;
           end else begin
             // A key that is too long for the table is never in it.
-            state <= (operation.get || operation.mutation) && !operation.quiet ? MARK : NEXT;
+            state <= (operation.get || operation.mutation) && !operation.quiet ? MARK
+                : operation.delayed_flush ? TIME : NEXT;
           end
         end
+      end
+
+      // The server gets no flush whose time is not known here.
+      TIME: begin
+        flush_dropped <= !timed[group];
+        state         <= timed[group] ? NEXT : RECEIVE;
       end
 
       KEY: begin
@@ -754,8 +875,8 @@ module kv_controller #(
             else state <= operation.quiet ? FORWARD : GUARD;
           end
           PLAN_ACKNOWLEDGE: begin
-            found <= held.valid && held.store_id == entry.store_id
-                && entry.kind == memcached_pkg::REQUEST_SET;
+            found <= held.valid && (held.store_id == entry.store_id || mutant_pkg::ID == 201)
+                && (entry.kind == memcached_pkg::REQUEST_SET || mutant_pkg::ID == 202);
             state <= GUARD;
           end
           PLAN_FILL: begin
@@ -763,7 +884,8 @@ module kv_controller #(
             state <= GUARD;
           end
           default: begin
-            found <= same();
+            // Two addresses may be one server's: a mutation through one removes the entry of each.
+            found <= mutant_pkg::ID == 90 ? same() : same_key;
             if (plan == PLAN_SET && !same()
                 && settings.set_mode == client_cache_pkg::SETS_UPDATE) plan <= PLAN_INVALIDATE;
             state <= GUARD;
@@ -930,6 +1052,12 @@ module kv_controller #(
       PASS: begin
         m_host <= 1'b0;
         m_meta <= meta;
+        // The epoch advances when the frame has its turn, behind all frames before it.
+        verdict_due <= s_valid && s_ready && s_last;
+        if (verdict_due && opaque_frame) begin
+          events.corrupt       <= corrupt;
+          events.advance_epoch <= (!corrupt || mutant_pkg::ID == 85) && mutant_pkg::ID != 63;
+        end
         if (advance) begin
           m_valid     <= s_valid && !passed_last;
           m_data      <= s_data;
@@ -948,8 +1076,11 @@ module kv_controller #(
       words       <= '0;
       m_valid     <= 1'b0;
       shown       <= 1'b0;
+      next_first  <= 1'b1;
       passed_last <= 1'b0;
-      events      <= '0;
+      events        <= '0;
+      ignores       <= 1'b0;
+      flush_dropped <= 1'b0;
       store_count <= '0;
     end else if (table_initialized && miss_ready && guard_ready) begin
       initialized <= 1'b1;
@@ -957,5 +1088,5 @@ module kv_controller #(
   end
 
   logic unused;
-  assign unused = &{1'b0, held, entry, guard_tag, miss_response_tag, miss_inserted, operation};
+  assign unused = &{1'b0, group_wall, wall_known, held, entry, guard_tag, miss_response_tag, miss_inserted, operation};
 endmodule

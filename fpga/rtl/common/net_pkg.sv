@@ -1,4 +1,5 @@
-// What every stream of frames shares: the data beside a word, and arithmetic of IP checksums.
+// What every stream of frames shares: the data beside a word, numbers of protocols, and arithmetic
+// of IP checksums.
 package net_pkg;
   localparam int META_BITS = 32;  // of meta_t
 
@@ -8,6 +9,22 @@ package net_pkg;
     logic [7:0]  source;       // one bit for each port: where the frame arrived
     logic [7:0]  destination;  // one bit for each port: where it goes; 0 until the lookup
   } meta_t;
+
+  localparam logic [15:0] TYPE_IPV4 = 16'h0800;  // of Ethernet
+  localparam logic [15:0] TYPE_IPV6 = 16'h86dd;
+  localparam logic [15:0] TYPE_VLAN = 16'h8100;
+  localparam logic [15:0] TYPE_SERVICE_VLAN = 16'h88a8;
+  localparam logic [7:0] PROTOCOL_TCP = 8'd6;
+  localparam logic [7:0] PROTOCOL_UDP = 8'd17;
+
+  // The value of two bytes as they are on the wire.
+  function automatic logic [15:0] big_endian(input logic [15:0] bytes);
+    big_endian = {bytes[7:0], bytes[15:8]};
+  endfunction
+
+  function automatic logic is_vlan(input logic [15:0] ethertype);
+    is_vlan = ethertype == TYPE_VLAN || ethertype == TYPE_SERVICE_VLAN;
+  endfunction
 
   // The sum of two 16-bit words with the carry added, as in IP checksums.
   function automatic logic [15:0] add(input logic [15:0] left, input logic [15:0] right);

@@ -1,7 +1,8 @@
 // A memcached in one state machine, as in Emu (paper, section IV-A): all data on chip, no network
 // functions. It answers GET, GETK, SET and DELETE for keys and values that fit one line of its
-// table together; other requests and all other frames are dropped. One frame at a time, one step
-// after the other: the key is hashed byte by byte, the checksum is added up word by word.
+// table together; other requests and all other frames are dropped, also those that are corrupt
+// (frame_check) or not for this card. One frame at a time, one step after the other: the key is
+// hashed byte by byte, the checksum of the reply is added up word by word.
 // The table is direct mapped: a SET replaces whatever stands in its line.
 module emu_core #(
     parameter int ENTRIES = 1024
@@ -10,6 +11,8 @@ module emu_core #(
     input  logic           rst,
     input  logic           udp_header,  // datagrams begin with memcached's frame header
     input  logic [15:0]    udp_port,
+    input  logic [47:0]    mac,         // the first byte on the wire is mac[7:0]; 0: any
+    input  logic [31:0]    address,     // IPv4, as mac; 0: any
 
     input  logic           s_valid,
     output logic           s_ready,
@@ -27,7 +30,8 @@ module emu_core #(
     output logic [31:0]    misses,
     output logic [31:0]    stores,
     output logic [31:0]    deletes,
-    output logic [31:0]    dropped
+    output logic [31:0]    dropped,
+    output logic [31:0]    corrupt_frames  // of them, requests that are corrupt
 );
   localparam int INDEX_BITS = $clog2(ENTRIES);
   localparam int ITEM_BYTES = 64;
@@ -57,7 +61,9 @@ module emu_core #(
   logic                 receive;
   logic                 is_request;
   logic                 header_ok;
+  logic                 for_card;
   logic [15:0]          ip_length;
+  logic [15:0]          udp_length;
   logic [15:0]          payload;
   memcached_pkg::operation_t decoded;
   memcached_pkg::operation_t operation;
@@ -69,13 +75,44 @@ module emu_core #(
   assign receive    = s_ready && s_valid;
   assign payload    = udp_header ? 16'd50 : 16'd42;
   assign ip_length  = {head[135:128], head[143:136]};
+  assign udp_length = {head[311:304], head[319:312]};
   // IPv4 without options, no fragment, UDP to the port of memcached.
   assign is_request = head[111:96] == 16'h0008 && head[119:112] == 8'h45
       && (head[175:160] & 16'hff3f) == 16'd0 && head[191:184] == 8'd17
-      && {head[295:288], head[303:296]} == udp_port;
-  assign header_ok  = is_request && ip_length >= payload + 16'd10
-      && meta.length >= ip_length + 16'd14
+      && ({head[295:288], head[303:296]} == udp_port || mutant_pkg::ID == 301);
+  // To its address, which is no group, and not at the end of its time to live.
+  assign for_card   = !head[0] && (mac == '0 || head[47:0] == mac || mutant_pkg::ID == 304)
+      && (address == '0 || head[271:240] == address || mutant_pkg::ID == 305) && head[183:176] != 8'd0;
+  assign header_ok  = is_request && for_card && ip_length >= payload + 16'd10
+      && meta.length >= ip_length + 16'd14 && udp_length + 16'd20 == ip_length
       && (!udp_header || head[383:352] == 32'h0100_0000);
+
+  // A word waits here for the next one, since the check wants 64 bytes with the first word.
+  logic         held_valid;
+  logic         held_first;
+  logic         held_last;
+  logic [255:0] held_data;
+  logic         corrupt;
+
+  frame_check check (
+      .clk,
+      .take   (held_valid && (receive || held_last)),
+      .first  (held_first),
+      .header ({held_last ? 256'd0 : s_data, held_data}),
+      .length (meta.length),
+      .data   (held_data),
+      .corrupt
+  );
+
+  always_ff @(posedge clk) begin
+    if (receive) begin
+      held_first <= words == 7'd0;
+      held_last  <= s_last;
+      held_data  <= s_data;
+    end
+    if (rst) held_valid <= 1'b0;
+    else held_valid <= receive || (held_valid && !held_last);
+  end
 
   window_buffer #(
       .WORDS(FRAME_WORDS)
@@ -116,8 +153,8 @@ module emu_core #(
 
   assign key_offset = payload + 16'd24 + 16'(operation.extras_length);
   assign line       = table_line;
-  assign found      = line.valid && line.key_length == key_length
-      && ((line.item ^ item) & below(key_length)) == '0;
+  assign found      = line.valid && (line.key_length == key_length || mutant_pkg::ID == 302)
+      && (((line.item ^ item) & below(key_length)) == '0 || mutant_pkg::ID == 303);
   assign store      = operation.opcode == memcached_pkg::OPCODE_SET;
   assign get        = operation.get;
 
@@ -259,12 +296,7 @@ module emu_core #(
         crc       <= '1;
         answered  <= 1'b0;
         send_word <= '0;
-        if (header_ok) begin
-          state <= DECODE;
-        end else begin
-          dropped <= dropped + 1'b1;
-          state   <= RECEIVE;
-        end
+        state     <= DECODE;
       end
 
       DECODE: begin
@@ -275,7 +307,9 @@ module emu_core #(
       end
 
       CHECK: begin
-        if (operation.ok && operation.last && !operation.quiet
+        corrupt_frames <= corrupt_frames + 32'(is_request && corrupt);
+        if (header_ok && !corrupt
+            && operation.ok && !operation.response && operation.last && !operation.quiet
             && operation.body_length <= 16'(ITEM_BYTES) + 16'(operation.extras_length)
             && (operation.storable || operation.get
                 || operation.opcode == memcached_pkg::OPCODE_DELETE)) begin
@@ -347,6 +381,7 @@ module emu_core #(
       stores      <= '0;
       deletes     <= '0;
       dropped     <= '0;
+      corrupt_frames <= '0;
     end
   end
 

@@ -1,8 +1,9 @@
 // Emu as a design: one network port, and a host port that it does not use.
 //
 // Registers, one word of 4 bytes each:
-//   0 options (0 memcached's frame header), 1 udp_port; read only: 2 hits, 3 misses, 4 stores,
-//   5 deletes, 6 dropped
+//   0 options (0 memcached's frame header), 1 udp_port
+//   2 mac_low, 3 mac_high, 4 address  its own, the first byte on the wire in bits 7:0; 0: any
+//   read only: 5 hits, 6 misses, 7 stores, 8 deletes, 9 dropped, 10 corrupt
 module emu_top #(
     parameter int NETWORK_PORTS = 1,
     parameter int BYTES = 32,  // of a word; Emu has 32
@@ -31,18 +32,19 @@ module emu_top #(
     input  logic                          reg_read,
     output logic [31:0]                   reg_rdata
 );
-  logic [1:0][31:0]       control;
+  logic [4:0][31:0]       control;
   logic [31:0]            hits;
   logic [31:0]            misses;
   logic [31:0]            stores;
   logic [31:0]            deletes;
   logic [31:0]            dropped;
+  logic [31:0]            corrupt_frames;
   logic [PORTS-1:0][31:0] received;
 
   register_file #(
-      .CONTROLS(2),
-      .STATUSES(5),
-      .RESET({32'd11211, 32'd1})
+      .CONTROLS(5),
+      .STATUSES(6),
+      .RESET({32'd0, 32'd0, 32'd0, 32'd11211, 32'd1})
   ) registers (
       .clk,
       .rst,
@@ -52,7 +54,7 @@ module emu_top #(
       .read   (reg_read),
       .rdata  (reg_rdata),
       .control,
-      .status ({dropped, deletes, stores, misses, hits})
+      .status ({corrupt_frames, dropped, deletes, stores, misses, hits})
   );
 
   logic           in_valid;
@@ -91,6 +93,8 @@ module emu_top #(
       .rst,
       .udp_header(control[0][0]),
       .udp_port  (control[1][15:0]),
+      .mac       ({control[3][15:0], control[2]}),
+      .address   (control[4]),
       .s_valid   (in_valid),
       .s_ready   (in_ready),
       .s_data    (in_data),
@@ -105,7 +109,8 @@ module emu_top #(
       .misses,
       .stores,
       .deletes,
-      .dropped
+      .dropped,
+      .corrupt_frames
   );
 
   assign out_ready = (tx_ready & out_meta.destination[PORTS-1:0]) != '0;

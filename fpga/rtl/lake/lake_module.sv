@@ -2,8 +2,8 @@
 // services. It takes memcached requests and the host's replies, and gives what is to be sent on:
 // those frames, unchanged, or replies to clients.
 //
-// `epoch` numbers the times at which data may have changed unseen. An advance makes everything that
-// is stored invalid; until `lifetime` has passed since, nothing is stored.
+// An epoch begins when data may have changed unseen. That makes everything stored before invalid;
+// until `lifetime` has passed since, nothing is stored.
 module lake_module #(
     parameter int PES = 5,
     parameter int PRESCALE = 10,     // `now` counts 2^PRESCALE cycles
@@ -37,7 +37,7 @@ module lake_module #(
     input  logic [memcached_pkg::NOW_BITS-1:0]     max_age,
     input  logic [memcached_pkg::TIME_BITS-1:0]    lifetime,
     input  logic                              foreign_write,  // pulse: data may have changed unseen
-    input  logic                              clear_bypass,   // pulse: serve again after a delayed flush
+    input  logic                              clear_flushes,  // pulse: no delayed flush is under way
     input  logic [memcached_pkg::TIME_BITS-1:0]    elapsed,        // units in which the clock stood still
 
     input  logic                              s_valid,
@@ -45,6 +45,7 @@ module lake_module #(
     input  logic [255:0]                      s_data,
     input  logic                              s_last,
     input  net_pkg::meta_t                    s_meta,
+    input  logic                              s_corrupt,   // with the last word: see frame_check
 
     output logic                              m_valid,
     input  logic                              m_ready,
@@ -68,7 +69,16 @@ module lake_module #(
     output logic [31:0]                       sram_wdata,
     input  logic [31:0]                       sram_rdata,
 
-    output logic                              bypass,
+    // Delayed flushes: see flush_timers.
+    input  logic [31:0]                       second,
+    input  logic [4:0]                        accuracy,
+    input  logic                              wall_write,
+    input  logic [31:0]                       wall_time,
+    output logic [31:0]                       wall_now,
+    output logic [31:0]                       flushes_under_way,
+    output logic [31:0]                       flushes_dropped,
+    output logic                              pause,           // everything stored is invalid
+    output logic [31:0]                       ignored,         // of `malformed`: changed nothing
     output logic                              quiet,
     output logic [31:0]                       epoch_count,
     output logic [31:0]                       busy_cycles,     // of all PEs
@@ -76,17 +86,16 @@ module lake_module #(
     output lake_pkg::counters_t               counters,
     output lake_pkg::memory_counters_t        memory_counters
 );
-  // Masks of two events in `events`.
-  localparam logic [lake_pkg::EVENTS_STRIDE-1:0] DELAYED_FLUSHES = 1;
+  // A mask of events in `events`.
   localparam logic [lake_pkg::EVENTS_STRIDE-1:0] FLUSHES = 2;
 
   // ---- time and epoch --------------------------------------------------------------------------
   logic [PRESCALE-1:0]             fraction;
   logic [memcached_pkg::NOW_BITS-1:0]   now;
-  logic [memcached_pkg::EPOCH_BITS-1:0] epoch;
+  logic [memcached_pkg::NOW_BITS-1:0]   epoch_start;  // what was stored before is invalid
   logic [memcached_pkg::TIME_BITS-1:0]  quiet_left;  // units until `quiet`
   logic [PES-1:0][lake_pkg::EVENTS_STRIDE-1:0] events;
-  logic                            delayed_flush;
+  logic                            was_pause;
   logic                            advance;
   logic [memcached_pkg::NOW_BITS+PRESCALE-1:0] following;  // time after this cycle
   logic [memcached_pkg::TIME_BITS-1:0]  passed;       // units that end with this cycle
@@ -94,25 +103,25 @@ module lake_module #(
   assign following = {now, fraction} + 1'b1 + (memcached_pkg::NOW_BITS + PRESCALE)'(skip)
       + (memcached_pkg::NOW_BITS + PRESCALE)'({elapsed, PRESCALE'(0)});
   assign passed    = following[PRESCALE+:memcached_pkg::TIME_BITS] - now[memcached_pkg::TIME_BITS-1:0];
-  assign advance     = foreign_write || (events & {PES{FLUSHES}}) != '0;
-  assign delayed_flush = (events & {PES{DELAYED_FLUSHES}}) != '0;
+  assign advance     = foreign_write || (events & {PES{FLUSHES}}) != '0 || (pause && !was_pause);
   assign quiet       = quiet_left == '0;
-  assign epoch_count = epoch[31:0];
 
   always_ff @(posedge clk) begin
     {now, fraction} <= following;
     // One unit more than the lifetime: the first may be nearly over.
-    if (advance) quiet_left <= lifetime + 1'b1;
+    if (advance || pause) quiet_left <= lifetime + 1'b1;
     else if (passed != '0) quiet_left <= quiet_left > passed ? quiet_left - passed : '0;
-    if (advance) epoch <= epoch + 1'b1;
-    if (delayed_flush) bypass <= 1'b1;
-    else if (clear_bypass) bypass <= 1'b0;
+    // Nothing is stored in the rest of this unit, so it belongs to the old epoch.
+    if (advance) epoch_start <= now + 1'b1;
+    if (advance) epoch_count <= epoch_count + 1'b1;
+    was_pause <= pause;
     if (rst) begin
       fraction   <= '0;
       now        <= '0;
-      epoch      <= '0;
+      epoch_start <= '0;
+      epoch_count <= '0;
       quiet_left <= '0;
-      bypass     <= 1'b0;
+      was_pause  <= 1'b0;
     end
   end
 
@@ -121,10 +130,61 @@ module lake_module #(
     settings.udp_header  = udp_header;
     settings.safe_writes = safe_writes;
     settings.fill        = fill;
-    settings.bypass      = bypass;
     settings.single_use  = single_use;
     settings.max_age     = max_age;
     settings.bucket_mask = (lake_pkg::ADDRESS_BITS)'((1 << HASH_BITS) - 1);
+  end
+
+  // ---- delayed flushes -------------------------------------------------------------------------
+  logic [PES-1:0]       flush_valid;
+  logic [PES-1:0]       flush_granted;
+  logic [PES-1:0][31:0] flush_delay;
+  logic                 flush_timed;
+  logic [31:0]          delay;
+  logic [PES-1:0]       ignores;
+
+  assign flush_granted = flush_valid & (~flush_valid + 1'b1);
+
+  always_comb begin
+    delay = '0;
+    for (int pe = 0; pe < PES; pe++) begin
+      if (flush_granted[pe]) delay = flush_delay[pe];
+    end
+  end
+
+  flush_timers flushes (
+      .clk,
+      .rst,
+      .passed,
+      .second,
+      .accuracy,
+      .wall_write,
+      .wall_time,
+      .clear    (clear_flushes),
+      .s_valid  (flush_valid != '0),
+      .s_delay  (delay),
+      .s_timed  (flush_timed),
+      .pause,
+      .wall_now,
+      .wall_known,
+      .under_way(flushes_under_way)
+  );
+
+  logic        wall_known;
+  logic [31:0] ignored_now;
+
+  always_comb begin
+    ignored_now = '0;
+    for (int pe = 0; pe < PES; pe++) ignored_now += 32'(ignores[pe]);
+  end
+
+  always_ff @(posedge clk) begin
+    flushes_dropped <= flushes_dropped + 32'(flush_valid != '0 && !flush_timed);
+    if (ignores != '0) ignored <= ignored + ignored_now;
+    if (rst) begin
+      flushes_dropped <= '0;
+      ignored         <= '0;
+    end
   end
 
   // ---- PE network ------------------------------------------------------------------------------
@@ -176,6 +236,21 @@ module lake_module #(
       .m_port (from_pe)
   );
 
+  logic server_known;
+  logic server_mac;
+
+  server_addresses servers (
+      .clk,
+      .rst,
+      .take    (s_valid && s_ready),
+      .last    (s_last),
+      .data    (s_data),
+      .response((s_meta.source & server_ports) != '0),
+      .corrupt (s_corrupt),
+      .known   (server_known),
+      .same_mac(server_mac)
+  );
+
   // ---- processing elements ---------------------------------------------------------------------
   logic [PES-1:0]                             declare_valid;
   logic [PES-1:0]                             declare_all;
@@ -225,15 +300,23 @@ module lake_module #(
         .id                  (4'(i)),
         .settings,
         .now,
-        .epoch,
-        .quiet               (quiet && !advance),
+        .epoch_start,
+        .quiet               (quiet && !advance && !pause),
+        .flush_valid         (flush_valid[i]),
+        .flush_delay         (flush_delay[i]),
+        .flush_granted       (flush_granted[i]),
+        .flush_timed,
+        .ignores             (ignores[i]),
         .events              (pe_events),
         .s_valid             (pe_valid[i]),
         .s_ready             (pe_ready[i]),
         .s_data,
         .s_last,
         .s_meta,
-        .s_response          ((s_meta.source & server_ports) != '0),
+        .s_response          ((s_meta.source & server_ports) != '0 && mutant_pkg::ID != 117),
+        .s_corrupt,
+        .server_known,
+        .server_mac,
         .m_valid             (out_valid[i]),
         .m_ready             (out_ready[i]),
         .m_data              (out_data[i]),
@@ -393,5 +476,5 @@ module lake_module #(
   );
 
   logic unused;
-  assign unused = &{1'b0, from_pe};
+  assign unused = &{1'b0, from_pe, wall_known};
 endmodule

@@ -8,12 +8,15 @@
 // What is combinational is computed in the states that use it, by a function or with 0 in all other
 // states, so that a simulation skips most of it.
 //
+// A frame that is corrupt is sent on, and nothing else.
 // Requests from the network:
 //   GET alone in its datagram   hit: reply. Miss: entry in the miss table, forward.
 //   SET alone, storable         store (pending, if writes are safe), entry in the miss table, forward.
 //   any other mutation          invalidate, forward.
 //   several operations          invalidate the key of each mutation, forward.
 //   malformed, FLUSH            advance the epoch, forward.
+// A GET is answered only if it goes to the MAC address of its server and may travel (TTL); a SET is
+// stored only if it does.
 // Replies from the host:
 //   to a GET that missed        store, if no mutation of the key passed or is unanswered; forward.
 //   to a mutation               acknowledge it to the guard table; a pending SET becomes visible.
@@ -26,9 +29,15 @@ module lake_pe #(
 
     input  lake_pkg::settings_t             settings,
     input  logic [memcached_pkg::NOW_BITS-1:0]   now,
-    input  logic [memcached_pkg::EPOCH_BITS-1:0] epoch,
+    input  logic [memcached_pkg::NOW_BITS-1:0]   epoch_start,  // what was stored before is invalid
     input  logic                            quiet,  // no unseen mutation can still be on its way
     output lake_pkg::events_t               events,
+    output logic                            ignores,  // pulse: a malformed request changed nothing
+
+    output logic                            flush_valid,    // a delayed flush, until `flush_granted`
+    output logic [31:0]                     flush_delay,    // seconds
+    input  logic                            flush_granted,
+    input  logic                            flush_timed,    // it may go on
 
     input  logic                            s_valid,
     output logic                            s_ready,
@@ -36,6 +45,9 @@ module lake_pe #(
     input  logic                            s_last,
     input  net_pkg::meta_t                  s_meta,
     input  logic                            s_response,  // the frame comes from the host
+    input  logic                            s_corrupt,   // with the last word: see frame_check
+    input  logic                            server_known, // after the last word: see server_addresses
+    input  logic                            server_mac,
 
     output logic                            m_valid,
     input  logic                            m_ready,
@@ -85,7 +97,7 @@ module lake_pe #(
     GUARD, GUARD_WAIT, BUCKET, BUCKET_WAIT, SEARCH, LINE, LINE_WAIT, COMPARE, FOUND,
     FREE, SLOT, ALLOCATE, ALLOCATE_WAIT, WINDOW, WINDOW_LATCH, LINE_WRITE, HEADER_WRITE,
     BUCKET_WRITE, STORED, INSERT, INSERT_WAIT, INSERT_KEY, MARK, NEXT,
-    TAKE, TAKE_WAIT, KEY_READ, KEY_READ_WAIT, RELEASE, SUM, REPLY, FORWARD
+    TAKE, TAKE_WAIT, KEY_READ, KEY_READ_WAIT, RELEASE, SUM, REPLY, FORWARD, TIME, DISCARD
   } state_t;
 
   // What a frame, or an operation of it, asks of the hash table.
@@ -106,6 +118,10 @@ module lake_pe #(
   logic [511:0]            head;  // its first 64 bytes
   net_pkg::meta_t          meta;
   logic                    response;
+  logic                    corrupt;
+  logic                    foreign;       // not to the MAC address of its server, or with TTL 0
+  logic                    known;         // its server has sent a reply
+  lake_pkg::server_t       server;        // of a request or a reply
   logic [OFFSET_BITS-5:0]  words;         // received so far
   logic [15:0]             payload;       // offset of the first operation
   logic [15:0]             payload_end;
@@ -127,13 +143,47 @@ module lake_pe #(
   assign ip_length  = {head[135:128], head[143:136]};
   assign udp_length = {head[311:304], head[319:312]};
   assign payload    = settings.udp_header ? 16'd50 : 16'd42;
+  assign server     = response ? {head[239:208], head[287:272]} : {head[271:240], head[303:288]};
 
   function automatic logic header_ok();
     header_ok = ip_length >= payload + 16'd10 && meta.length >= ip_length + 16'd14
         && udp_length + 16'd20 == ip_length
-        // Sequence number 0 of 1 datagram.
-        && (!settings.udp_header || head[383:352] == 32'h0100_0000 || mutant_pkg::ID == 16);
+        // A datagram of its own; of a reply, sequence number 0. memcached reads no more of a request's.
+        && (!settings.udp_header || mutant_pkg::ID == 16
+            || (head[383:368] == 16'h0100 && (!response || head[367:352] == 16'd0)));
   endfunction
+
+  // Whether a request that cannot be parsed may change items at the server. Datagrams of several
+  // parts, and those with nothing behind the frame header, are dropped by memcached. One in the text
+  // protocol counts if it has a command that changes items. One with the beginning of a binary
+  // request is forgotten. Lengths that do not fit each other are not understood.
+  logic text;
+  logic text_changes;
+
+  assign text = (settings.udp_header ? head[407:400] : head[343:336]) != 8'h80;
+
+  text_scanner #(
+      .BYTES(32)
+  ) scanner (
+      .clk,
+      .take   (receive),
+      .first  (words == '0),
+      .data   (s_data),
+      .payload,
+      .changes(text_changes)
+  );
+
+  // Wires, since yosys takes a function without arguments for a constant one.
+  logic dropped_by_server;
+  logic may_change;
+
+  assign dropped_by_server = settings.udp_header
+      && (udp_length <= 16'd16 || head[383:368] != 16'h0100);
+  always_comb begin
+    if (dropped_by_server) may_change = 1'b0;
+    else if (text) may_change = text_changes;
+    else may_change = udp_length + 16'd20 != ip_length || ip_length >= payload + 16'd10;
+  end
 
   assign frame_show = state == OPERATION || state == KEY_LATCH || state == WINDOW_LATCH
       || (state == FORWARD && m_valid);
@@ -209,11 +259,12 @@ module lake_pe #(
   logic [2:0]                         way;
   logic [2:0]                         victim;
   logic                               found;
+  logic                               freed;       // an entry of the key is gone
   logic                               storing;     // a chunk is to be written
   logic [memcached_pkg::VERSION_BITS-1:0]  version;     // of the key, when the request passed
   lake_pkg::miss_entry_t              entry;
   logic [7:0]                         slot;
-  logic [memcached_pkg::EPOCH_BITS-1:0]    stored_epoch;
+  logic [memcached_pkg::NOW_BITS-1:0]      stored_time;
   logic                               acknowledged;  // the SET may become visible
 
   always_comb begin
@@ -225,8 +276,10 @@ module lake_pe #(
 
   function automatic logic may_hold(input lake_pkg::descriptor_t arrived);
     logic unused;
-    may_hold = arrived.valid && (plan == PLAN_ACKNOWLEDGE ? arrived.chunk == entry.chunk
-        : arrived.key_length == key_length && arrived.signature == hash[31:16]);
+    may_hold = arrived.valid && (plan == PLAN_ACKNOWLEDGE
+        ? arrived.chunk == entry.chunk || mutant_pkg::ID == 102
+        : (arrived.key_length == key_length || mutant_pkg::ID == 103)
+            && arrived.signature == hash[31:16]);
     unused = &{1'b0, arrived};
   endfunction
 
@@ -243,7 +296,7 @@ module lake_pe #(
       for (int each = 0; each < 8; each++) begin
         held               = bucket[64*each+:64];
         invalid_ways[each] = !held.valid;
-        class_ways[each]   = held.valid && held.chunk_class == needed;
+        class_ways[each]   = held.valid && (held.chunk_class == needed || mutant_pkg::ID == 116);
       end
     end
   end
@@ -289,11 +342,11 @@ module lake_pe #(
     else needed = lake_pkg::CHUNK_512;
   end
 
-  // A chunk is served if it is visible, of this epoch and not too old.
+  // A chunk is served if it is visible, of this epoch and not too old. The MAC address of a server is
+  // known when it has acknowledged something; early writes do not wait for that.
   function automatic logic usable();
-    usable = (!probed.pending || mutant_pkg::ID == 8)
-        && (item.epoch == epoch || mutant_pkg::ID == 9)
-        && (!settings.bypass || mutant_pkg::ID == 10)
+    usable = (known || !settings.safe_writes) && (!probed.pending || mutant_pkg::ID == 8)
+        && (item.stored_time >= epoch_start || mutant_pkg::ID == 9)
         && (settings.max_age == '0 || now - item.stored_time <= settings.max_age
             || mutant_pkg::ID == 11);
   endfunction
@@ -301,9 +354,10 @@ module lake_pe #(
   // The lines of a chunk hold, behind the header, windows of key and value: line n holds the
   // windows 2n - 1 and 2n.
   function automatic logic equal(input logic [3:0] index);
-    equal = ((data_response[511:256] ^ key_ram[3'({index, 1'b0})])
+    equal = (mutant_pkg::ID == 106 && index != 4'd0)
+        || ((data_response[511:256] ^ key_ram[3'({index, 1'b0})])
             & below(16'(key_length), {6'd0, index, 6'd0})) == '0
-        && (index == 4'd0
+        && (index == 4'd0 || mutant_pkg::ID == 107
             || ((data_response[255:0] ^ key_ram[3'({index, 1'b0} - 5'd1)])
                 & below(16'(key_length), {6'd0, index, 6'd0} - 16'd32)) == '0);
   endfunction
@@ -509,7 +563,12 @@ module lake_pe #(
       miss_request.tag.opaque         = operation.opaque;
       miss_request.tag.client_address = response ? head[271:240] : head[239:208];
       miss_request.tag.client_port    = response ? head[303:288] : head[287:272];
+      miss_request.tag.server         = server;
+      if (mutant_pkg::ID == 87) miss_request.tag.server = '0;
       if (mutant_pkg::ID == 15) miss_request.tag.client_address = '0;
+      if (mutant_pkg::ID == 112) miss_request.tag.opcode = '0;
+      if (mutant_pkg::ID == 113) miss_request.tag.opaque = '0;
+      if (mutant_pkg::ID == 114) miss_request.tag.client_port = '0;
       miss_request.entry.kind       = plan == PLAN_GET ? memcached_pkg::REQUEST_GET
           : plan == PLAN_SET ? memcached_pkg::REQUEST_SET : memcached_pkg::REQUEST_MUTATION;
       miss_request.entry.hash       = hash;
@@ -527,6 +586,11 @@ module lake_pe #(
       endcase
     end
   end
+
+  assign flush_valid = state == TIME;
+  assign flush_delay = {
+    operation.flags[7:0], operation.flags[15:8], operation.flags[23:16], operation.flags[31:24]
+  };
 
   assign declare_bucket = bucket_index;
   assign declare_read   = plan == PLAN_GET;
@@ -569,8 +633,12 @@ module lake_pe #(
 
   logic        takes;         // a reply that may have an entry in the miss table
   logic        inserts;       // a request that gets one
+  logic        of_server;     // the item at hand counts for a frame of this server
   assign takes = decoded.ok && decoded.last && !decoded.quiet && (decoded.get || decoded.mutation);
   assign inserts = !several && !operation.quiet;
+  // Two addresses may be one server's: a mutation through one of them removes the items of all.
+  assign of_server = item.server == server || mutant_pkg::ID == 86
+      || ((plan == PLAN_SET || plan == PLAN_INVALIDATE) && mutant_pkg::ID != 90);
 
   // What the answer of the guard table allows.
   logic alone;
@@ -628,8 +696,8 @@ module lake_pe #(
         new_header.value_length = value_length;
         new_header.flags        = operation.flags;
         new_header.cas          = plan == PLAN_FILL ? operation.cas : 64'd0;
-        new_header.stored_time  = now;
-        new_header.epoch        = stored_epoch;
+        new_header.stored_time  = stored_time;
+        new_header.server       = server;
         new_header.store_id     = {id, store_count};
         new_header.value_sum    = net_pkg::swapped(key_length[0], value_sum);
       end
@@ -637,8 +705,9 @@ module lake_pe #(
   end
 
   always_ff @(posedge clk) begin
-    events <= '0;
-    finish <= 1'b0;
+    events  <= '0;
+    ignores <= 1'b0;
+    finish  <= 1'b0;
 
     case (state)
       RECEIVE: begin
@@ -647,6 +716,7 @@ module lake_pe #(
           if (words == 1) head[511:256] <= s_data;
           meta     <= s_meta;
           response <= s_response;
+          corrupt  <= s_corrupt && mutant_pkg::ID != 84;
           words    <= words + 1'b1;
           if (s_last) state <= START;
         end
@@ -662,11 +732,17 @@ module lake_pe #(
         key_window       <= '0;
         key_sum          <= '0;
         crc              <= '1;
-        if (header_ok()) begin
+        known            <= server_known || mutant_pkg::ID == 88;
+        foreign          <= (server_known && !server_mac && mutant_pkg::ID != 88)
+            || (head[183:176] == 8'd0 && mutant_pkg::ID != 89);
+        if (corrupt) begin
+          state <= FORWARD;
+        end else if (header_ok() && (response || !text)) begin
           state <= OPERATION;
         end else begin
           events.malformed     <= !response;
-          events.advance_epoch <= !response && mutant_pkg::ID != 20;
+          events.advance_epoch <= !response && may_change && mutant_pkg::ID != 20;
+          ignores              <= !response && !may_change;
           state                <= FORWARD;
         end
       end
@@ -682,28 +758,38 @@ module lake_pe #(
       end
 
       DECIDE: begin
-        several      <= several || !operation.last;
-        stored_epoch <= epoch;
-        if (!operation.ok) begin
+        several     <= several || !operation.last;
+        stored_time <= now;
+        if (!operation.ok || operation.response) begin
           events.malformed     <= 1'b1;
-          events.advance_epoch <= mutant_pkg::ID != 20;
+          events.advance_epoch <= !operation.refused && mutant_pkg::ID != 20;
+          ignores              <= operation.refused;
           state                <= FORWARD;
         end else begin
           plan <= PLAN_INVALIDATE;
           if (!several && operation.last) begin
             if (operation.get) plan <= PLAN_GET;
-            else if (operation.storable && quiet) plan <= PLAN_SET;
+            else if (operation.storable && (quiet || mutant_pkg::ID == 109) && !foreign) plan <= PLAN_SET;
           end
-          events.advance_epoch <= operation.flush && mutant_pkg::ID != 21;
+          events.advance_epoch <= operation.flush && !operation.delayed_flush && mutant_pkg::ID != 21;
           events.delayed_flush <= operation.delayed_flush;
-          if (operation.mutation || (operation.get && !several && operation.last)) begin
+          if (operation.mutation || (operation.get && !several && operation.last && !foreign)) begin
             state <= KEY_LATCH;
           end else if (operation.get && !operation.quiet) begin
             state <= MARK;
           end else begin
-            state <= NEXT;
+            state <= operation.delayed_flush ? TIME : NEXT;
           end
         end
+      end
+
+      // The server gets no flush whose time is not known here.
+      TIME: if (flush_granted) state <= flush_timed ? NEXT : DISCARD;
+
+      DISCARD: begin
+        declare_valid <= 1'b0;
+        finish        <= 1'b1;
+        state         <= RECEIVE;
       end
 
       KEY_FETCH: state <= KEY_LATCH;
@@ -743,8 +829,8 @@ module lake_pe #(
       GUARD_WAIT: begin
         if (guard_response_valid) begin
           version      <= guard_response.version;
-          // A SET took the epoch of its arrival: a mutation that passed since may be the later one.
-          if (response) stored_epoch <= epoch;
+          // A SET took the time of its arrival: a mutation that passed since may be the later one.
+          if (response) stored_time <= now;
           acknowledged <= set_visible;
           case (plan)
             PLAN_GET: state <= admits_get ? INSERT : MARK;
@@ -756,7 +842,10 @@ module lake_pe #(
               events.fill_refused <= !fill_allowed;
               state               <= fill_allowed ? BUCKET : RELEASE;
             end
-            PLAN_ACKNOWLEDGE: state <= entry.kind == memcached_pkg::REQUEST_SET ? BUCKET : RELEASE;
+            PLAN_ACKNOWLEDGE: begin
+              state <= entry.kind == memcached_pkg::REQUEST_SET || mutant_pkg::ID == 108 ? BUCKET
+                  : RELEASE;
+            end
             default: state <= BUCKET;
           endcase
         end
@@ -767,6 +856,7 @@ module lake_pe #(
       BUCKET_WAIT: begin
         storing <= plan == PLAN_SET || plan == PLAN_FILL;
         found   <= 1'b0;
+        freed   <= 1'b0;
         if (hash_response_valid) begin
           bucket     <= hash_response;
           candidates <= matching(hash_response);
@@ -798,7 +888,8 @@ module lake_pe #(
       end
 
       COMPARE: begin
-        if (plan == PLAN_ACKNOWLEDGE ? item.store_id != entry.store_id : !same) begin
+        if (plan == PLAN_ACKNOWLEDGE ? item.store_id != entry.store_id && mutant_pkg::ID != 101
+            : !(same && of_server)) begin
           state <= SEARCH;
         end else if (line_index != lines_wanted) begin
           line_index <= line_index + 1'b1;
@@ -840,7 +931,7 @@ module lake_pe #(
           default: begin
             events.invalidated <= found && plan == PLAN_INVALIDATE;
             if (found && !(plan == PLAN_INVALIDATE && mutant_pkg::ID == 12)) state <= FREE;
-            else state <= storing ? SLOT : STORED;
+            else state <= storing ? SLOT : freed ? BUCKET_WRITE : STORED;
           end
         endcase
       end
@@ -848,7 +939,11 @@ module lake_pe #(
       FREE: begin
         if (slab_ready) begin
           bucket[{way, 6'd0}+:64] <= '0;
-          state              <= storing ? SLOT : BUCKET_WRITE;
+          found                   <= 1'b0;
+          freed                   <= 1'b1;
+          // Another entry may hold the key, of another server.
+          if (candidates != 8'd0 && plan != PLAN_ACKNOWLEDGE) state <= SEARCH;
+          else state <= storing ? SLOT : BUCKET_WRITE;
         end
       end
 
@@ -862,7 +957,7 @@ module lake_pe #(
           victim         <= victim + 3'd1;
           events.evicted <= 1'b1;
           chunk          <= leaving.chunk;
-          state          <= leaving.chunk_class == needed ? WINDOW : FREE;
+          state          <= leaving.chunk_class == needed || mutant_pkg::ID == 115 ? WINDOW : FREE;
         end
       end
 
@@ -1041,6 +1136,7 @@ module lake_pe #(
       declare_valid <= 1'b0;
       finish        <= 1'b0;
       events        <= '0;
+      ignores       <= 1'b0;
       victim        <= '0;
       store_count   <= '0;
     end

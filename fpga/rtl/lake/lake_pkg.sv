@@ -11,7 +11,6 @@ package lake_pkg;
   localparam int GUARD_REQUEST_BITS = 15;
   localparam int VERSION_BITS = 24;
   localparam int NOW_BITS = 48;
-  localparam int EPOCH_BITS = 48;
 
   typedef enum logic [1:0] {
     CHUNK_64,
@@ -31,11 +30,17 @@ package lake_pkg;
     logic [5:0]              unused;
   } descriptor_t;
 
+  // A server's address and UDP port. They keep the order of their bytes on the wire.
+  typedef struct packed {
+    logic [31:0] address;
+    logic [15:0] port;
+  } server_t;
+
   // The first 32 bytes of a chunk; key and value follow.
   typedef struct packed {
     logic [15:0]           value_sum;  // one's complement sum of the value, first byte at even offset
     logic [31:0]           store_id;   // tells the uses of a chunk apart
-    logic [EPOCH_BITS-1:0] epoch;
+    server_t               server;
     logic [NOW_BITS-1:0]   stored_time;
     logic [63:0]           cas;
     logic [31:0]           flags;
@@ -75,6 +80,7 @@ package lake_pkg;
     logic [31:0] opaque;
     logic [31:0] client_address;
     logic [15:0] client_port;
+    server_t     server;
   } miss_tag_t;
 
   typedef struct packed {
@@ -101,7 +107,6 @@ package lake_pkg;
     logic                    udp_header;   // datagrams begin with memcached's frame header of 8 bytes
     logic                    safe_writes;  // a SET is visible after its acknowledgement only
     logic                    fill;         // replies to misses are stored
-    logic                    bypass;       // no hits
     logic                    single_use;   // a tag serves one request in a lifetime
     logic [NOW_BITS-1:0]     max_age;      // of a value that is served; 0: no limit
     logic [ADDRESS_BITS-1:0] bucket_mask;
@@ -171,7 +176,7 @@ package lake_pkg;
   // Widths of the requests.
   localparam int LINE_REQUEST_BITS = 1 + ADDRESS_BITS + LINE_BITS;
   localparam int SLAB_REQUEST_BITS = 3 + ADDRESS_BITS;
-  localparam int MISS_TAG_BITS = 88;
+  localparam int MISS_TAG_BITS = 136;
   localparam int MISS_ENTRY_BITS = 74 + VERSION_BITS + ADDRESS_BITS;
   localparam int MISS_REQUEST_BITS = 14 + MISS_TAG_BITS + MISS_ENTRY_BITS + WINDOW_BITS;
 

@@ -16,9 +16,13 @@
 //   6 max_age        of a value that is served, in units; 0: no limit
 //   7 threshold_on   queries in a window of 2^16 cycles; for cache mode 2
 //   8 threshold_off
-//   9 command        a write of 1: everything stored is invalid; of 2: that, and serve again after a
-//                    delayed flush; of 3 in bits 1:0: the clock stood still for 31:2 units
+//   9 command        a write of 1: everything stored is invalid; of 2: that, and no delayed flush is
+//                    under way; of 3 in bits 1:0: the clock stood still for 31:2 units
 //   10...            read only: see `status`
+// From address 0x400:
+//   0 second         units in a second; 1 accuracy: clocks differ by 1 / 2^accuracy at most
+//   2 wall_time      a write: the time of day, in seconds since 1970
+//   3...             read only: see `flush_status`
 // A unit is 2^PRESCALE cycles.
 module lake_top #(
     parameter int NETWORK_PORTS = 4,  // the host port is the next one
@@ -88,19 +92,19 @@ module lake_top #(
   localparam int CONTROLS = 10;
   localparam int MODULE_STATUSES = 8;
   localparam int MEMORY_STATUSES = 22;
-  localparam int STATUSES = MODULE_STATUSES + lake_pkg::EVENTS + MEMORY_STATUSES + 3 * PORTS;
+  localparam int STATUSES = MODULE_STATUSES + lake_pkg::EVENTS + MEMORY_STATUSES + 3 * PORTS + 1;
   localparam logic [31:0] DEFAULT_LIFETIME = 32'd20_000;  // 0.1 s at 200 MHz
 
   logic [CONTROLS-1:0][31:0] control;
   logic [STATUSES-1:0][31:0] status;
   logic                      command;
   logic                      invalidate;
-  logic                      clear_bypass;
+  logic                      clear_flushes;
   logic [memcached_pkg::TIME_BITS-1:0] elapsed;
 
   assign command      = reg_write && reg_address == 16'd36;
   assign invalidate   = command && (reg_wdata == 32'd1 || reg_wdata == 32'd2);
-  assign clear_bypass = command && reg_wdata == 32'd2;
+  assign clear_flushes = command && reg_wdata == 32'd2;
   assign elapsed      = command && reg_wdata[1:0] == 2'd3 ? {2'd0, reg_wdata[31:2]} : '0;
 
   register_file #(
@@ -117,10 +121,45 @@ module lake_top #(
       .write  (reg_write),
       .wdata  (reg_wdata),
       .read   (reg_read),
-      .rdata  (reg_rdata),
+      .rdata  (main_rdata),
       .control,
       .status
   );
+
+  // Those of delayed flushes.
+  localparam logic [15:0] FLUSH_BASE = 16'h0400;
+  localparam int FLUSH_CONTROLS = 3;
+  localparam int FLUSH_STATUSES = 4;
+  localparam logic [31:0] DEFAULT_SECOND = 32'd195_312;  // 200 MHz
+  localparam logic [31:0] DEFAULT_ACCURACY = 32'd10;
+
+  logic [31:0]                     main_rdata;
+  logic [31:0]                     flush_rdata;
+  logic [FLUSH_CONTROLS-1:0][31:0] flush_control;
+  logic [FLUSH_STATUSES-1:0][31:0] flush_status;
+  logic [31:0]                     wall_now;
+  logic [31:0]                     flushes_under_way;
+  logic [31:0]                     flushes_dropped;
+  logic [31:0]                     ignored;
+
+  register_file #(
+      .CONTROLS(FLUSH_CONTROLS),
+      .STATUSES(FLUSH_STATUSES),
+      .RESET({32'd0, DEFAULT_ACCURACY, DEFAULT_SECOND})
+  ) flush_registers (
+      .clk,
+      .rst,
+      .address(reg_address - FLUSH_BASE),
+      .write  (reg_write),
+      .wdata  (reg_wdata),
+      .read   (reg_read),
+      .rdata  (flush_rdata),
+      .control(flush_control),
+      .status (flush_status)
+  );
+
+  assign flush_status = {ignored, flushes_dropped, flushes_under_way, wall_now};
+  assign reg_rdata    = main_rdata | flush_rdata;  // one of them is 0
 
   // ---- input and classification ----------------------------------------------------------------
   logic                   arbiter_valid;
@@ -136,6 +175,9 @@ module lake_top #(
   logic                   class_last;
   net_pkg::meta_t         class_meta;
   memcached_pkg::kind_t   class_kind;
+  logic                   class_corrupt;  // with the last word
+  logic                   corrupt_frame;
+  logic [31:0]            corrupt_frames;
   logic                   cache_on;
   logic [31:0]            rate;
   logic                   opaque_write;
@@ -172,6 +214,7 @@ module lake_top #(
       .enabled       (cache_on),
       .rate,
       .foreign_write (opaque_write),
+      .corrupt_frame,
       .skip,
       .s_valid       (arbiter_valid),
       .s_ready       (arbiter_ready),
@@ -183,8 +226,14 @@ module lake_top #(
       .m_data        (class_data),
       .m_last        (class_last),
       .m_meta        (class_meta),
-      .m_kind        (class_kind)
+      .m_kind        (class_kind),
+      .m_corrupt     (class_corrupt)
   );
+
+  always_ff @(posedge clk) begin
+    if (rst) corrupt_frames <= '0;
+    else if (corrupt_frame) corrupt_frames <= corrupt_frames + 1'b1;
+  end
 
   logic to_lake;
   logic foreign_write;
@@ -234,6 +283,7 @@ module lake_top #(
   logic [8*BYTES-1:0] query_data;
   logic           query_last;
   net_pkg::meta_t query_meta;
+  logic           query_corrupt;   // with the last word
   logic           lake_valid;
   logic           lake_ready;
   logic [8*BYTES-1:0] lake_data;
@@ -245,7 +295,7 @@ module lake_top #(
   logic [31:0]    lake_dropped;
   logic           initialized;
   logic           lake_busy;
-  logic           bypass;
+  logic           pause;
   logic           quiet;
   logic           busy;  // a frame is in LaKe, or on its way to it or from it
   logic [31:0]    epoch_count;
@@ -256,6 +306,7 @@ module lake_top #(
 
   frame_fifo #(
       .BYTES(BYTES),
+      .META_BITS(net_pkg::META_BITS + 1),
       .DEPTH(FIFO_WORDS),
       .DROP(1'b1)
   ) lake_fifo (
@@ -265,12 +316,12 @@ module lake_top #(
       .s_ready (fifo_ready),
       .s_data  (class_data),
       .s_last  (class_last),
-      .s_meta  (class_meta),
+      .s_meta  ({class_corrupt, class_meta}),
       .m_valid (query_valid),
       .m_ready (query_ready),
       .m_data  (query_data),
       .m_last  (query_last),
-      .m_meta  (query_meta),
+      .m_meta  ({query_corrupt, query_meta}),
       .level   (fifo_level),
       .accepted(lake_accepted),
       .dropped (lake_dropped)
@@ -376,13 +427,14 @@ module lake_top #(
       .lifetime    (control[5]),
       .max_age     (memcached_pkg::NOW_BITS'(control[6])),
       .foreign_write,
-      .clear_bypass,
+      .clear_flushes,
       .elapsed,
       .s_valid     (request_valid),
       .s_ready     (request_ready),
       .s_data      (request_data),
       .s_last      (request_last),
       .s_meta      (request_meta),
+      .s_corrupt   (query_corrupt),
       .m_valid     (answer_valid),
       .m_ready     (answer_ready),
       .m_data      (answer_data),
@@ -402,7 +454,15 @@ module lake_top #(
       .sram_address,
       .sram_wdata,
       .sram_rdata,
-      .bypass,
+      .second      (flush_control[0]),
+      .accuracy    (flush_control[1][4:0]),
+      .wall_write  (reg_write && reg_address == FLUSH_BASE + 16'd8),
+      .wall_time   (reg_wdata),
+      .wall_now,
+      .flushes_under_way,
+      .flushes_dropped,
+      .ignored,
+      .pause,
       .quiet,
       .epoch_count,
       .busy_cycles,
@@ -523,16 +583,16 @@ module lake_top #(
     status = '0;
     if (reg_read) begin
       status = {
-        queue_dropped, transmitted, received,
+        corrupt_frames, queue_dropped, transmitted, received,
         memory_counters, counters,
         starved_cycles, busy_cycles, lake_dropped, lake_accepted, rate, epoch_count,
-        {27'd0, busy, bypass, quiet, cache_on, initialized},
+        {27'd0, busy, pause, quiet, cache_on, initialized},
         32'h4c61_4b65  // "LaKe"
       };
     end
   end
 
   logic unused;
-  assign unused = &{1'b0, control, normal_level, normal_accepted, normal_dropped, fifo_ready,
+  assign unused = &{1'b0, control, flush_control, normal_level, normal_accepted, normal_dropped, fifo_ready,
                     fifo_level};
 endmodule

@@ -57,7 +57,7 @@ module scoreboard #(
         for (int other = 0; other < PES; other++) begin
           conflicts[other] = earlier[pe][other] && !finish[other]
               && (declare_all[pe] || !declared[other] || covers_all[other]
-                  || (bucket[other] == declare_bucket[pe]
+                  || (bucket[other] == declare_bucket[pe] && mutant_pkg::ID != 118
                       && !(declare_read[pe] && reads[other])));
         end
       end

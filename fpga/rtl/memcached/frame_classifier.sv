@@ -24,23 +24,9 @@ module frame_classifier (
     input  logic [15:0]          length,
     output memcached_pkg::kind_t kind
 );
-  localparam logic [15:0] TYPE_IPV4 = 16'h0800;
-  localparam logic [15:0] TYPE_IPV6 = 16'h86dd;
-  localparam logic [15:0] TYPE_VLAN = 16'h8100;
-  localparam logic [15:0] TYPE_SERVICE_VLAN = 16'h88a8;
-  localparam logic [7:0] PROTOCOL_TCP = 8'd6;
-  localparam logic [7:0] PROTOCOL_UDP = 8'd17;
   localparam logic [7:0] PROTOCOL_ICMPV6 = 8'd58;
   localparam logic [15:0] UDP_HEADERS = 16'd42;  // Ethernet, IPv4, UDP
   localparam logic [15:0] MAX_LENGTH = 16'd2048;  // of a frame that a cache reads
-
-  function automatic logic [15:0] big_endian(input logic [15:0] bytes);
-    big_endian = {bytes[7:0], bytes[15:8]};
-  endfunction
-
-  function automatic logic is_vlan(input logic [15:0] value);
-    is_vlan = value == TYPE_VLAN || value == TYPE_SERVICE_VLAN;
-  endfunction
 
   logic         vlan;          // one tag
   logic [15:0]  ethertype;
@@ -74,14 +60,14 @@ module frame_classifier (
     plain          = 1'b0;
     tcp_payload    = 1'b0;
     if (enable) begin
-      vlan         = is_vlan(big_endian(header[12*8+:16]));
-      ethertype    = big_endian(vlan ? header[16*8+:16] : header[12*8+:16]);
+      vlan         = net_pkg::is_vlan(net_pkg::big_endian(header[12*8+:16]));
+      ethertype    = net_pkg::big_endian(vlan ? header[16*8+:16] : header[12*8+:16]);
       packet       = vlan ? header[18*8+:368] : header[14*8+:368];
-      ipv4         = ethertype == TYPE_IPV4 && packet[7:4] == 4'd4;
-      ipv6         = ethertype == TYPE_IPV6;
+      ipv4         = ethertype == net_pkg::TYPE_IPV4 && packet[7:4] == 4'd4;
+      ipv6         = ethertype == net_pkg::TYPE_IPV6;
       header_words = packet[3:0];
       protocol     = ipv6 ? packet[6*8+:8] : packet[9*8+:8];
-      over_ports   = protocol == PROTOCOL_TCP || protocol == PROTOCOL_UDP;
+      over_ports   = protocol == net_pkg::PROTOCOL_TCP || protocol == net_pkg::PROTOCOL_UDP;
       fragment     = {packet[6*8+:6], packet[7*8+:8]} != '0;  // more fragments, or an offset
 
       case (header_words)
@@ -94,32 +80,34 @@ module frame_classifier (
       endcase
       if (ipv6) ports = packet[40*8+:32];
 
-      to_memcached   = ((big_endian(ports[31:16]) ^ memcached_port) & ~port_mask) == '0;
-      from_memcached = ((big_endian(ports[15:0]) ^ memcached_port) & ~port_mask) == '0;
+      to_memcached   = ((net_pkg::big_endian(ports[31:16]) ^ memcached_port) & ~port_mask) == '0
+          || mutant_pkg::ID == 146;
+      from_memcached = ((net_pkg::big_endian(ports[15:0]) ^ memcached_port) & ~port_mask) == '0
+          || mutant_pkg::ID == 147;
       plain          = !vlan && ipv4 && header_words == 4'd5 && !fragment
-          && protocol == PROTOCOL_UDP && length >= UDP_HEADERS;
-      tcp_payload    = big_endian(packet[2*8+:16]) > 16'd20 + {10'd0, packet[32*8+4+:4], 2'd0};
+          && (protocol == net_pkg::PROTOCOL_UDP || mutant_pkg::ID == 148) && length >= UDP_HEADERS;
+      tcp_payload    = net_pkg::big_endian(packet[2*8+:16]) > 16'd20 + {10'd0, packet[32*8+4+:4], 2'd0};
 
       if (from_server) begin
         if (plain && from_memcached && length <= MAX_LENGTH) kind = memcached_pkg::KIND_RESPONSE;
-      end else if (plain && to_memcached && !header[0] && length <= MAX_LENGTH) begin
+      end else if (plain && to_memcached && (!header[0] || mutant_pkg::ID == 149) && length <= MAX_LENGTH) begin
         kind = memcached_pkg::KIND_QUERY;
       end else if (ipv4 && over_ports && header_words >= 4'd5) begin
         if (fragment || header_words > 4'd10) begin
           if (mutant_pkg::ID != 25) kind = memcached_pkg::KIND_OPAQUE;
         end else if (to_memcached && (length <= MAX_LENGTH || mutant_pkg::ID != 27)) begin
-          kind = protocol == PROTOCOL_UDP || header_words > 4'd5 || tcp_payload
+          kind = protocol == net_pkg::PROTOCOL_UDP || header_words > 4'd5 || tcp_payload
               ? memcached_pkg::KIND_OPAQUE : memcached_pkg::KIND_ORDERED;
         end
       end else if (ipv6) begin
         case (protocol)
-          PROTOCOL_TCP, PROTOCOL_UDP: if (to_memcached) kind = memcached_pkg::KIND_OPAQUE;
+          net_pkg::PROTOCOL_TCP, net_pkg::PROTOCOL_UDP: if (to_memcached) kind = memcached_pkg::KIND_OPAQUE;
           // Hop-by-hop options are common before ICMPv6.
           8'd0: if (packet[40*8+:8] != PROTOCOL_ICMPV6) kind = memcached_pkg::KIND_OPAQUE;
           8'd43, 8'd44, 8'd60: kind = memcached_pkg::KIND_OPAQUE;
           default: ;
         endcase
-      end else if (vlan && is_vlan(ethertype)) begin
+      end else if (vlan && net_pkg::is_vlan(ethertype)) begin
         kind = memcached_pkg::KIND_OPAQUE;
       end
     end

@@ -36,7 +36,8 @@ module freshness_rules (
       fill_allowed = fills && (quiet || mutant_pkg::ID == 4)
           && (!guard.uncacheable || mutant_pkg::ID == 5)
           && (same_version || mutant_pkg::ID == 2);
-      set_visible  = (status_ok || mutant_pkg::ID == 6) && quiet && same_version;
+      set_visible  = (status_ok || mutant_pkg::ID == 6) && (quiet || mutant_pkg::ID == 131)
+          && (same_version || mutant_pkg::ID == 132);
     end
   end
 endmodule

@@ -29,6 +29,7 @@ package memcached_pkg;
   // flags) keep the order of their bytes on the wire.
   typedef struct packed {
     logic        ok;             // its lengths fit the datagram and each other
+    logic        refused;        // of one that is not ok: the server changes nothing, and drops the rest
     logic        last;           // it ends where the datagram ends
     logic        response;
     logic [7:0]  opcode;

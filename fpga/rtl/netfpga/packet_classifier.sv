@@ -2,8 +2,10 @@
 // Throughput: one word a cycle. Latency: two cycles (the second word of a frame decides).
 //
 // Kinds are those of frame_classifier, by the port at which a frame arrives: one with servers or one
-// without. Every frame is NORMAL while the cache is off. `foreign_write` is high for one cycle when an
-// OPAQUE frame passes, and when the cache is switched on: what LaKe holds may be stale.
+// without. Every frame is NORMAL while the cache is off. A frame that is corrupt (frame_check) is
+// known with its last word: nothing acts before that.
+// `foreign_write` is high for one cycle when the last word of an OPAQUE frame that is not corrupt is
+// at the output, and when the cache is switched on: what LaKe holds may be stale.
 module packet_classifier #(
     parameter int BYTES = 32,       // 32 or 64
     parameter int WINDOW_LOG2 = 16  // of the rate of queries, in cycles
@@ -19,6 +21,7 @@ module packet_classifier #(
     output logic                     enabled,
     output logic [31:0]              rate,          // queries in the last window, in every mode
     output logic                     foreign_write,
+    output logic                     corrupt_frame,  // pulse: one that is not NORMAL has passed
     input  logic [31:0]              skip = '0,     // further cycles that pass; see rate_monitor
 
     input  logic                     s_valid,
@@ -32,7 +35,8 @@ module packet_classifier #(
     output logic [8*BYTES-1:0]       m_data,
     output logic                     m_last,
     output net_pkg::meta_t           m_meta,
-    output memcached_pkg::kind_t          m_kind
+    output memcached_pkg::kind_t          m_kind,
+    output logic                     m_corrupt      // with the last word
 );
   // ---- a frame's first word waits for its second -----------------------------------------------
   logic               held_valid;
@@ -71,7 +75,7 @@ module packet_classifier #(
 
   frame_classifier classify (
       .enable        (decide),
-      .from_server   ((held_meta.source & server_ports) != '0),
+      .from_server   ((held_meta.source & server_ports) != '0 || mutant_pkg::ID == 150),
       .memcached_port,
       .port_mask     ('0),
       .header,
@@ -81,6 +85,28 @@ module packet_classifier #(
 
   // All frames of clients pass in one order.
   assign kind = found == memcached_pkg::KIND_ORDERED ? memcached_pkg::KIND_NORMAL : found;
+
+  memcached_pkg::kind_t passing;  // kind of the frame at m_, also while the cache is off
+  logic                 checked;  // a word of the held frame, which is not NORMAL, goes on
+  logic                 ended;    // its last word has just come to m_
+  logic                 corrupt;
+
+  assign checked = advance && (held_first ? kind : passing) != memcached_pkg::KIND_NORMAL;
+
+  frame_check #(
+      .BYTES(BYTES)
+  ) check (
+      .clk,
+      .take  (checked),
+      .first (held_first),
+      .header,
+      .length(held_meta.length),
+      .data  (held_data),
+      .corrupt
+  );
+
+  assign m_corrupt     = m_kind != memcached_pkg::KIND_NORMAL && corrupt;
+  assign corrupt_frame = ended && m_corrupt;
 
   always_ff @(posedge clk) begin
     if (s_valid && s_ready) begin
@@ -94,7 +120,9 @@ module packet_classifier #(
       m_last <= held_last;
       m_meta <= held_meta;
     end
+    if (decide) passing <= kind;
     if (decide) m_kind <= enabled ? kind : memcached_pkg::KIND_NORMAL;
+    ended <= checked && held_last && !rst;
     if (rst) begin
       held_valid <= 1'b0;
       m_valid    <= 1'b0;
@@ -115,7 +143,7 @@ module packet_classifier #(
   ) monitor (
       .clk,
       .rst,
-      .count(decide && kind == memcached_pkg::KIND_QUERY),
+      .count(ended && passing == memcached_pkg::KIND_QUERY && !corrupt),
       .skip,
       .threshold_on,
       .threshold_off,
@@ -125,14 +153,18 @@ module packet_classifier #(
 
   assign enable = mode == netfpga_pkg::CACHE_ON || (mode == netfpga_pkg::CACHE_ADAPTIVE && busy);
 
+  logic switched_on;
+
+  assign foreign_write = switched_on || (ended && m_kind == memcached_pkg::KIND_OPAQUE
+      && (!corrupt || mutant_pkg::ID == 85) && mutant_pkg::ID != 24);
+
   always_ff @(posedge clk) begin
     if (rst) begin
-      enabled       <= 1'b0;
-      foreign_write <= 1'b0;
+      enabled     <= 1'b0;
+      switched_on <= 1'b0;
     end else begin
-      enabled       <= enable;
-      foreign_write <= (enable && !enabled && mutant_pkg::ID != 26)
-          || (decide && enabled && kind == memcached_pkg::KIND_OPAQUE && mutant_pkg::ID != 24);
+      enabled     <= enable;
+      switched_on <= enable && !enabled && mutant_pkg::ID != 26;
     end
   end
 endmodule

@@ -20,7 +20,7 @@ from netkv.scenarios.results import RecoveryDetails
 
 MAX_WAIT_S = 120.0
 
-LabState = Literal["starting", "ready", "failed", "broken", "dead"]
+LabState = Literal["starting", "ready", "degraded", "failed", "broken", "dead"]
 Text = Annotated[str, Field(max_length=200)]
 
 
@@ -231,6 +231,14 @@ class FrameRates(Model):
     from_per_s: float
 
 
+class ProgramRates(FrameRates):
+    """Frames of a program, and reads that it got an answer to, per second."""
+
+    reads_per_s: float
+    hits_per_s: float
+    """Reads that a switch answered."""
+
+
 class LinkRates(FrameRates):
     """What crosses a link, per second, as the port of the switch has counted it.
 
@@ -272,19 +280,23 @@ class LabSample(Model):
     hits_per_s: float
     """Reads of the load generator that switches or cards answered."""
     hit_ratio: float | None
+    """Reads that switches or cards answered over all reads, of load generator and programs; null
+    without reads."""
     retries: int
     lost: int
     stale_reads: int
     latency_us: SampleLatency | None
     """Null if no operation was completed."""
     linearizable: bool | None
-    """Whether all reads since the start of the load were right; null: not all could be judged."""
-    server_load: list[float]
-    """Operations per second that each storage server served, of all clients."""
+    """Whether all reads since the start of the load were right; null: none was judged, or not all
+    could be."""
+    server_load: list[float | None]
+    """Operations per second that each storage server served, of all clients; null: it runs and has
+    not answered."""
     server_dropped: list[int]
     """Requests that each server's queue refused."""
     cached: int
-    """Records that are cached according to the controller."""
+    """Records that are cached, as the controller knows; while it is down, as it knew last."""
     control_plane_bytes_per_s: dict[str, float]
     """Between the controller and each switch, both directions."""
     control_dropped: int
@@ -292,11 +304,13 @@ class LabSample(Model):
     reports_dropped: int
     """Reports of hot records that were dropped at a full queue."""
     switches: dict[str, SwitchRates]
+    """Those that have answered, or do not run."""
     links: dict[str, LinkRates]
     """By the name of the node at the end of the link, or of both switches: `edge-0:spine-0`."""
-    programs: dict[str, FrameRates]
-    """Frames of each program that uses the lab (gateway, client library), by the name of its node,
-    as it has counted them. An operation is a request and a reply, without retransmissions."""
+    programs: dict[str, ProgramRates]
+    """Frames and reads of each program that uses the lab (gateway, client library), by the name of
+    its node, as it has counted them. An operation is a request and a reply, without
+    retransmissions."""
     running: dict[str, bool]
     """Which nodes run."""
 
@@ -337,7 +351,8 @@ class FaultRequest(RequestModel):
     storage: Storage | None = None
     """With `start` of servers: whether they still have their records."""
     link: LinkFault | None = None
-    """Loss, duplicates, reordering or delay of frames on the link of a node or a cable."""
+    """Loss, duplicates, corruption, reordering or delay of frames on the link of a node, or on a
+    cable."""
     partition: Literal["controller"] | None = None
     """Interrupt the control channel."""
     heal: Literal["controller"] | None = None

@@ -143,6 +143,8 @@ class MetricInfo(Model):
     column: str
     """Heading of its column in comparisons; empty: it has none. Metrics with the same heading are
     added up."""
+    rare: bool
+    """Whether its column is shown only if a row has a value other than 0."""
     schemes: list[str]
     """Schemes that declare it; empty: it is a common metric."""
     not_shown: list[str]

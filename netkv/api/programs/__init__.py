@@ -1,5 +1,5 @@
 """P4 programs behind the routes: those that ship, compilation of text, traces of packets.
 
-`sandbox` runs what requests supply in a process that can be killed; the other modules do the work,
-there and in the server.
+What requests supply runs in a process that can be killed (`netkv.api.sandbox`); these modules do
+the work, there and in the server.
 """

@@ -3,8 +3,10 @@
 Rules
 -----
 1. An `#include` names a file of the request or one that ships, by a relative path without `..`. It
-   is checked in the text before the compiler sees it, so that no other file of the server is read,
-   and no message shows whether one exists. An `#include` of a macro is refused for that reason.
+   is checked in the text before the compiler sees it, so that the message names the field of the
+   request. The compiler itself includes only files below the directories that it searches,
+   whatever the text is and also by a macro (`compile_source`), so that no other file of the server
+   is read, and nothing shows whether one exists.
 2. Messages name the file of the program `program.p4`, and other files as `#include` names them.
 """
 
@@ -22,8 +24,6 @@ from netkv.api.programs import interface
 
 NAME = "program.p4"
 
-_DIRECTIVE = re.compile(r"#(?:\s|\\|/\*.*?\*/)*include", re.DOTALL)
-_NAMED = re.compile(r"""[ \t]*(?:"([^"\n]*)"|<([^>\n]*)>)""")
 _ANY_NAMED = re.compile(r"""include\s*(?:"([^"\n]*)|<([^>\n]*))""")
 _PATH = re.compile(r"[A-Za-z0-9_][\w.+-]*(?:/[A-Za-z0-9_][\w.+-]*)*", re.ASCII)
 
@@ -89,14 +89,6 @@ def check_includes(file: str, text: str, field: str) -> None:
     so every `include` with a name counts here, in comments, too.
     """
     names = [found[1] or found[2] or "" for found in _ANY_NAMED.finditer(text)]
-    for directive in _DIRECTIVE.finditer(text):
-        named = _NAMED.match(text, directive.end())
-        if named is None:
-            line = text.count("\n", 0, directive.start()) + 1
-            raise RequestFieldError(
-                f'{file}:{line}: an #include is followed by "FILE" or <FILE>, not by a macro.',
-                field,
-            )
     for name in names:
         path = name.rstrip('">')
         if not _PATH.fullmatch(path) or ".." in PurePosixPath(path).parts:

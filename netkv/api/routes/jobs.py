@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from netkv.api import feed, limits
@@ -75,7 +76,7 @@ def router(context: Context) -> APIRouter:
     async def start_job(client: Request, request: ScenarioRequest, wait: Wait = 0.0) -> Job:
         """Run a scenario, as `netkv scenario run` does. One job runs at a time; others queue."""
         room_to_wait(wait)
-        job = await asyncio.to_thread(_submit, context, request)
+        job = await run_in_threadpool(_submit, context, request)
         return await waited(job.id, wait, client)
 
     @routes.get("/jobs/{job_id}", responses=responses(404, 429))
@@ -144,7 +145,7 @@ async def _encoded(messages: AsyncIterator[feed.Message | None]) -> AsyncIterato
 
 
 def _submit(context: Context, request: ScenarioRequest) -> Job:
-    scenario = requests.scenario(request)
+    scenario = context.checks.run(requests.scenario, request, "The check")
     history = walltime.History(context.store.timings(scenario.name))
     text = requests.own_text(request)
     return context.jobs.submit(

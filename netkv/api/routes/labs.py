@@ -8,6 +8,7 @@ import time
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
+from fastapi.concurrency import run_in_threadpool
 
 from netkv.api import files, labs
 from netkv.api.context import Context
@@ -53,7 +54,7 @@ ObjectName = Annotated[
 ]
 
 
-def router(_context: Context) -> APIRouter:
+def router(context: Context) -> APIRouter:
     """The routes of labs."""
     routes = APIRouter(tags=["labs"])
 
@@ -81,7 +82,7 @@ def router(_context: Context) -> APIRouter:
         that does not come up has the state `broken`, and `text` the reason, until it is deleted or
         another one is brought up.
         """
-        await asyncio.to_thread(_begin, request)
+        await run_in_threadpool(_begin, context, request)
         deadline = time.monotonic() + wait
         while (found := await asyncio.to_thread(labs.find, request.name)).state == "starting":
             if not found.alive or time.monotonic() >= deadline:
@@ -268,9 +269,9 @@ _beginning = threading.Lock()
 """Held from the check of the number of labs until the next one is counted."""
 
 
-def _begin(request: LabRequest) -> None:
+def _begin(context: Context, request: LabRequest) -> None:
     """Checks a request and starts the supervisor."""
-    spec = _rack(request)
+    spec = context.checks.run(requested_rack, request, "The check")
     with _beginning:
         _check_room(request.name)
         daemon.begin(request.name, spec)
@@ -290,7 +291,7 @@ def _check_room(name: str) -> None:
         )
 
 
-def _rack(request: LabRequest) -> RackSpec:
+def requested_rack(request: LabRequest) -> RackSpec:
     """The rack that is requested; raises `RequestFieldError`."""
     options = request.options()
     try:

@@ -18,7 +18,10 @@ from netkv.api.models.programs import (
 )
 from netkv.api.parameters import Name
 from netkv.api.problems import found, responses
-from netkv.api.programs import compiling, recording, sandbox, shipped, tracing
+from netkv.api.programs import compiling, recording, shipped, tracing
+from netkv.api.sandbox import Sandbox
+
+_sandbox = Sandbox()
 
 
 def router(_context: Context) -> APIRouter:
@@ -45,7 +48,7 @@ def router(_context: Context) -> APIRouter:
     @routes.post("/programs/check", responses=responses(429))
     def check_program(body: SourceText) -> ProgramCheck:
         """Compile a program. Its errors are part of the result."""
-        return sandbox.run(compiling.check, body, "The compilation")
+        return _sandbox.run(compiling.check, body, "The compilation")
 
     @routes.get("/programs/{name}/examples", responses=responses(404, 429))
     def list_examples(name: Name) -> list[TraceExample]:
@@ -62,7 +65,7 @@ def router(_context: Context) -> APIRouter:
         every step of each."""
         if name != shipped.SOURCE:
             found(shipped.program, name)
-        return sandbox.run(tracing.trace, tracing.Job(name, body), "The trace")
+        return _sandbox.run(tracing.trace, tracing.Job(name, body), "The trace")
 
     return routes
 
@@ -70,4 +73,4 @@ def router(_context: Context) -> APIRouter:
 @functools.lru_cache(maxsize=64)
 def _examples(name: str, _changed: float) -> list[TraceExample]:
     """The examples of a program; `_changed`: when its source was changed."""
-    return sandbox.run(recording.examples, name, "The recording of the examples", seconds=60)
+    return _sandbox.run(recording.examples, name, "The recording of the examples", seconds=60)

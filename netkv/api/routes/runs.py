@@ -243,6 +243,7 @@ def router(context: Context) -> APIRouter:
                 repeats=each.repeats,
                 time=each.time,
                 column=each.column,
+                rare=each.rare,
                 schemes=[scheme.name for scheme in all_schemes() if each in scheme.metrics],
                 not_shown=[scheme.name for scheme in all_schemes() if not each.shown(scheme)],
                 meaning=each.meaning,

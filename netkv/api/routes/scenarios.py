@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter
 
+from netkv.api import scenario_edits
 from netkv.api.context import Context
 from netkv.api.jobs import requests
 from netkv.api.models.jobs import ScenarioRequest
@@ -21,10 +21,8 @@ from netkv.api.models.scenarios import (
 )
 from netkv.api.parameters import Name
 from netkv.api.problems import found, responses
-from netkv.errors import UsageError
 from netkv.runs import overview, walltime
-from netkv.scenarios import capacity, editing, fitting, loader, reference, scheme_options
-from netkv.scenarios.editing import Change
+from netkv.scenarios import capacity, loader, reference, scheme_options
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.run_plan import plan
 
@@ -47,7 +45,7 @@ def router(context: Context) -> APIRouter:
     @routes.post("/scenarios/check", responses=responses(422))
     def check_scenario(request: ScenarioRequest) -> ScenarioCheck:
         """Check a request of `POST /jobs` without running it: its plan and its duration here."""
-        scenario = requests.scenario(request)
+        scenario = context.checks.run(requests.scenario, request, "The check")
         history = walltime.History(store.timings(scenario.name))
         planned = plan(scenario)
         return ScenarioCheck(
@@ -69,12 +67,7 @@ def router(context: Context) -> APIRouter:
         original = None
         if request.scenario is not None:
             original = found(loader.find, request.scenario).read_text(encoding="utf-8")
-        try:
-            return _edited(request, original)
-        except RecursionError:
-            raise UsageError(
-                "The text is nested too deeply, or an alias refers to itself."
-            ) from None
+        return context.checks.run(scenario_edits.edited, (request, original), "The change")
 
     @routes.get("/scenarios/schema")
     def show_scenario_schema() -> dict[str, Any]:
@@ -95,27 +88,3 @@ def router(context: Context) -> APIRouter:
         )
 
     return routes
-
-
-def _edited(request: EditRequest, original: str | None) -> EditedScenario:
-    """`original`: the text of the file of `request.scenario`."""
-    name = requests.OWN_FILE
-    text = request.yaml if request.yaml is not None else original or ""
-    text = editing.assign(text, request.set, name)
-    changes = [Change(tuple(it.path), it.value, it.remove) for it in request.changes]
-    text = editing.apply(text, changes, name)
-    document = loader.parsed(text, name)
-    if request.fit:
-        text = editing.apply(text, list(fitting.misfits(document)), name)
-        document = loader.parsed(text, name)
-    items = None
-    if original is not None:
-        items = editing.assignments(loader.parsed(original, name), document)
-    return EditedScenario(
-        yaml=text,
-        # YAML also has dates and sets, which JSON has not.
-        document=json.loads(json.dumps(document, default=str)),
-        lines=editing.lines(text),
-        set=items,
-        exact=items is not None and editing.assign(original or "", items, name) == text,
-    )

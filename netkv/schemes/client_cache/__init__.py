@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from netkv.lab.spec import LabSpec
     from netkv.scenarios.events import FaultKind
+    from netkv.schemes.scheme import Broken
     from netkv.sim.models import Profile
     from netkv.sim.rack import SimRack
     from netkv.soak.case import Case
@@ -57,7 +58,7 @@ def _soak_check(rack: SimRack, read_back: Callable[[], int]) -> str | None:
     return check(rack, read_back)
 
 
-def _mutants() -> Mapping[str, Callable[[LabSpec], CardDesign]]:
+def _mutants() -> Mapping[str, Broken]:
     from netkv.schemes.client_cache.mutants import MUTANTS, full_design
     from netkv.soak.card_mutants import cards
 

@@ -34,6 +34,7 @@ def cache(lab: LabSpec) -> CardDesign:
             # First: what is written next makes everything stored invalid for a packet lifetime.
             "lifetime": options.units(options.packet_lifetime),
             "max_age": options.units(options.client_max_age),
+            "second": options.units(1.0),
             "options": _FRAME_HEADER
             | (_SAFE_WRITES if safe else 0)
             | (_FILL if options.fill else 0)
@@ -45,6 +46,9 @@ def cache(lab: LabSpec) -> CardDesign:
         live_settings={
             "lifetime": options.units(options.packet_lifetime, LIVE_CLOCK_MHZ),
             "max_age": options.units(options.client_max_age, LIVE_CLOCK_MHZ),
+            "second": options.units(1.0, LIVE_CLOCK_MHZ),
+            # Its clock may be later than that of the server by any part of a delay.
+            "accuracy": 0,
         },
     )
 

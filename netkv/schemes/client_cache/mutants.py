@@ -1,6 +1,7 @@
 """Mutants of the client-side cache: its design with one safety rule broken (docs/client-cache.md).
 
-Numbers below 40 are those of LaKe, and concern modules that both share.
+Numbers below 40 and from 80 to 199 are those of LaKe. They concern modules that both share, or a
+rule of both.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ MUTANTS = (
     Mutant(5, "fill-of-expiring", "5"),
     Mutant(6, "visible-though-refused", "2"),
     Mutant(7, "visible-during-mutation", "2"),
+    Mutant(10, "serve-after-delayed-flush", "4"),
     Mutant(14, "forget-untracked-tags", "3"),
     Mutant(22, "store-conditional", "6"),
     Mutant(23, "store-expiring", "5"),
@@ -25,7 +27,6 @@ MUTANTS = (
     Mutant(29, "fill-behind-unseen-mutation", "4"),
     Mutant(46, "serve-pending", "2"),
     Mutant(47, "serve-old-epoch", "4"),
-    Mutant(48, "serve-after-delayed-flush", "4"),
     Mutant(49, "serve-beyond-max-age", "5"),
     Mutant(50, "no-invalidation", "2"),
     Mutant(51, "fill-ambiguous", "3"),
@@ -43,6 +44,25 @@ MUTANTS = (
     Mutant(63, "ignore-opaque-frames", "4"),
     Mutant(64, "keep-when-switched-on", "4"),
     Mutant(65, "keep-when-reconfigured", "4"),
+    Mutant(66, "act-on-corrupt", "7"),
+    Mutant(80, "ignore-ip-checksum", "7"),
+    Mutant(81, "ignore-udp-checksum", "7"),
+    Mutant(82, "require-udp-checksum", "7"),
+    Mutant(83, "ignore-lengths", "7"),
+    Mutant(85, "act-on-corrupt-opaque-frames", "7"),
+    Mutant(89, "answer-without-time-to-live", "8"),
+    Mutant(90, "invalidate-items-of-one-server", "8"),
+    Mutant(201, "acknowledge-another-store", "2"),
+    Mutant(202, "acknowledge-mutation-as-set", "2"),
+    Mutant(203, "no-key-length-compare", "a hit has the key that was asked for"),
+    Mutant(204, "mix-up-items-of-server-ports", "a hit is an item of the server that was asked"),
+    Mutant(205, "mix-up-replies-of-server-ports", "3"),
+    Mutant(206, "mix-up-client-ports", "3"),
+    Mutant(207, "mix-up-opaques", "3"),
+    Mutant(208, "mix-up-opcodes", "3"),
+    Mutant(212, "store-behind-unseen-mutation", "4"),
+    Mutant(213, "end-epochs-of-all-groups", "a group does not end the entries of another"),
+    Mutant(214, "pause-all-groups", "a group does not end the entries of another"),
 )
 
 

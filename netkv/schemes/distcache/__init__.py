@@ -10,10 +10,13 @@ from netkv.schemes.distcache.options import DistCacheOptions
 from netkv.schemes.scheme import PLAIN, Scheme
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from netkv.control.base import NetworkControlPlane
     from netkv.control.network import Network
     from netkv.lab.spec import RackSpec
     from netkv.scenarios.events import FaultKind
+    from netkv.schemes.scheme import Broken
     from netkv.soak.case import Case
     from netkv.soak.random_draw import RandomDraw
 
@@ -26,9 +29,16 @@ def _control_plane(spec: RackSpec, network: Network) -> NetworkControlPlane:
 
 
 def _soak_case(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
-    from netkv.soak.bursts import with_bursts
+    from netkv.schemes.distcache.soak import adapt
 
-    return with_bursts(draw, case, kinds)
+    return adapt(draw, case, kinds)
+
+
+def _mutants() -> Mapping[str, Broken]:
+    from netkv.schemes.distcache.mutants import MUTANTS
+    from netkv.soak.edits import mutants
+
+    return mutants(MUTANTS)
 
 
 SCHEME = Scheme(
@@ -48,4 +58,5 @@ SCHEME = Scheme(
     soak_case=_soak_case,
     # p4/distcache keeps values and statistics in ingress, as p4/netcache.
     max_pipelines=1,
+    mutants=_mutants,
 )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from netkv.control.network import Network
     from netkv.lab.spec import RackSpec
     from netkv.scenarios.events import FaultKind
+    from netkv.schemes.scheme import Broken
     from netkv.sim.models import Profile
     from netkv.sim.rack import SimRack
     from netkv.soak.case import Case
@@ -39,15 +40,22 @@ def _control_plane(spec: RackSpec, network: Network) -> NetworkControlPlane:
 
 
 def _soak_case(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
-    from netkv.soak.bursts import with_bursts
+    from netkv.schemes.distreach.soak import adapt
 
-    return with_bursts(draw, case, kinds)
+    return adapt(draw, case, kinds)
 
 
 def _tolerates(rack: SimRack, switch: str) -> bool:
     from netkv.schemes.distreach.soak import tolerates
 
     return tolerates(rack, switch)
+
+
+def _mutants() -> Mapping[str, Broken]:
+    from netkv.schemes.distreach.mutants import MUTANTS
+    from netkv.soak.edits import mutants
+
+    return mutants(MUTANTS)
 
 
 SCHEME = Scheme(
@@ -72,4 +80,5 @@ SCHEME = Scheme(
     soak_tolerates=_tolerates,
     # p4/distreach has deduplication windows for so many clients.
     max_clients=64,
+    mutants=_mutants,
 )

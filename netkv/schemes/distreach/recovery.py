@@ -77,8 +77,9 @@ class Recovery:
     2. The records of the switch with records that is nearest to the tail are loaded and sent to the
        servers. Until the servers have all of them, no entry is changed: if another switch or the
        controller fails meanwhile, the recovery begins again with the switches that are left.
-    3. If all switches run, the records are admitted to all of them again, with the state that they
-       had. A record counts as the latest one only if its server has no later one.
+    3. If all switches run, the records are admitted to all of them again. None is the latest one,
+       since a write may get to its server until the entry is filled: as after any admission, the
+       first read of the key goes to the server.
     4. If a switch stays down, all entries are removed, and the tail opens as the head, without a
        cache. The keys are admitted when all switches run.
     5. The switches open from the tail up. So what one of them lets pass finds the next one open.
@@ -132,7 +133,7 @@ class Recovery:
         self._times: list[Nanoseconds] = []
         self._reads: dict[int, ChainSwitch] = {}
         self._entries: list[_Entry] = []
-        self._loaded: list[tuple[Record, bool]] = []
+        self._loaded: list[Record] = []
         self._queue: deque[int] = deque()
         self._restoring = 0
         self._restored = 0
@@ -305,7 +306,7 @@ class Recovery:
         ):
             return
         if loaded.ok and loaded.bits & _VALID and len(loaded.record.value) <= MAX_CACHED_BYTES:
-            self._loaded.append((loaded.record, False))
+            self._loaded.append(loaded.record)
         yield from self._loads.send(now)
         yield from self._update_if_loaded(now)
 
@@ -325,7 +326,7 @@ class Recovery:
         context = self._context
         while self._queue and self._restoring < context.parameters.max_bulk:
             index = self._queue.popleft()
-            record, _ = self._loaded[index]
+            record = self._loaded[index]
             initial = (record.incarnation, record.number) == _INITIAL
             if initial or not (record.latest or record.dirty):
                 continue
@@ -333,7 +334,7 @@ class Recovery:
             context.pending.send(
                 Op.RESTORE,
                 record.key,
-                partial(self._on_restored, self._attempt, index),
+                partial(self._on_restored, self._attempt),
                 to=context.owner(record.key),
                 stamp=record.stamp,
                 value=record.value,
@@ -343,16 +344,11 @@ class Recovery:
             yield from self._updated(now)
 
     def _on_restored(
-        self, attempt: int, index: int, now: Nanoseconds, reply: Message | None
+        self, attempt: int, now: Nanoseconds, reply: Message | None
     ) -> Iterator[Action]:
         if attempt != self._attempt or reply is None or reply.stamp is None:
             return
-        stored = reply.stamp
-        self._context.observe_incarnation(stored.incarnation)
-        record, _ = self._loaded[index]
-        mine = (record.incarnation, record.number)
-        newest = record.latest and mine == (stored.incarnation, stored.number)
-        self._loaded[index] = (record, newest)
+        self._context.observe_incarnation(reply.stamp.incarnation)
         self._restoring -= 1
         self._restored += 1
         yield from self._restore(now)
@@ -362,7 +358,7 @@ class Recovery:
         self._times.append(now)
         self.step = Step.TABLES
         self.exposed = False
-        self._keys.update(dict.fromkeys(record.key for record, _ in self._loaded))
+        self._keys.update(dict.fromkeys(record.key for record in self._loaded))
         yield from self.pump(now)
 
     def pump(self, now: Nanoseconds) -> Iterator[Action]:
@@ -452,7 +448,7 @@ class Recovery:
         for switch in self._switches:
             # From now on it may have entries; the servers have all records.
             switch.content = Content.RECORDS
-        self._refilling.choose(record.key for record, _ in self._loaded)
+        self._refilling.choose(record.key for record in self._loaded)
         for key in self._refilling.assign(self._loaded):
             del self._keys[key]
         following = self._hold_tail if tail_was_empty and self._survivors else self._take

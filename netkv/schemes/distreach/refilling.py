@@ -18,12 +18,10 @@ from netkv.schemes.farreach.record import Record
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """A record and its entry, the same in all switches; `latest`: whether the server has no later
-    record."""
+    """A record and its entry, the same in all switches."""
 
     entry: Entry
     record: Record
-    latest: bool
 
 
 class Refilling:
@@ -76,15 +74,15 @@ class Refilling:
                 index.enter(entry)
                 self._entries[key] = entry
 
-    def assign(self, loaded: Iterable[tuple[Record, bool]]) -> list[bytes]:
+    def assign(self, loaded: Iterable[Record]) -> list[bytes]:
         """Give the entries their records; those of other keys are free again. Returns the keys that
         have entries."""
         left = self._entries
         self._entries = {}
-        for record, latest in loaded:
+        for record in loaded:
             if (entry := left.pop(record.key, None)) is not None:
                 self._entries[record.key] = entry
-                self._fillings.append(Filling(entry, record, latest))
+                self._fillings.append(Filling(entry, record))
         for entry in left.values():
             self._context.index.leave(entry, entry=True)
         return list(self._entries)
@@ -142,8 +140,8 @@ class Refilling:
         yield from self._end_if_filled(now)
 
     def _frame(self, number: int, index: int) -> bytes:
-        entry, record, latest = (it := self._fillings[index]).entry, it.record, it.latest
-        bits = Bit.VALID | (Bit.LATEST if latest else Bit(0)) | Bit(record.bits & Bit.DELETED)
+        entry, record = (it := self._fillings[index]).entry, it.record
+        bits = Bit.VALID | Bit(record.bits & Bit.DELETED)
         return write_frame(
             Op.FILL,
             record.key,

@@ -7,7 +7,7 @@ line it keeps the one that was written last, and answers "not found" for the oth
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from netkv.errors import MisfitError
@@ -47,11 +47,24 @@ def _initial_values(spec: RackSpec, server: int) -> Iterator[tuple[str, bytes]]:
             yield "nf0", _engine.initial_set(key, size, server)
 
 
+def _addresses(server: int) -> Mapping[str, int]:
+    """The addresses of the card in place of a server: it takes no frame for another one."""
+    from netkv.control.topology import mac_of, server_ip
+
+    mac = mac_of(server_ip(server)).to_bytes(6, "big")
+    return {
+        "mac_low": int.from_bytes(mac[:4], "little"),
+        "mac_high": int.from_bytes(mac[4:], "little"),
+        "address": int.from_bytes(server_ip(server).to_bytes(4, "big"), "little"),
+    }
+
+
 def _card(lab: LabSpec) -> CardDesign:
     options = CardOptions.of(lab)
     return CardDesign(
         design="emu",
         changes=(options.clock_change, f"ENTRIES={MAX_KEYS}"),
+        of_card=_addresses,
         settings={"options": 1},
         preload=_initial_values,
     )
@@ -66,7 +79,7 @@ SCHEME = Scheme(
     client_role=ROLE,
     caches=True,
     loses_writes="Of two keys in one line of its table, Emu keeps the one that was written last",
-    paper="Sultana et al., Emu, ATC 2017; baseline of LaKe (FPL 2018)",
+    paper="Sultana et al., Emu, ATC 2017; baseline of LaKe (ReConFig 2018)",
     summary="Memcached in one state machine of an FPGA card, with all data on the chip.",
     max_pipelines=4,
     options=CardOptions,

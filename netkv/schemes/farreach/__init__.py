@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from netkv.schemes.farreach.metrics import METRICS
@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from netkv.control.base import SwitchControlPlane
     from netkv.control.topology import Topology
     from netkv.lab.spec import RackSpec
+    from netkv.scenarios.events import FaultKind
+    from netkv.schemes.scheme import Broken
     from netkv.sim.models import Profile
+    from netkv.soak.case import Case
+    from netkv.soak.random_draw import RandomDraw
 
 
 RECOVERY_PHASES = ("collect", "update servers", "re-admit")
@@ -30,6 +34,19 @@ def _profiles() -> Mapping[str, Profile]:
     from netkv.schemes.farreach.profiles import PROFILES
 
     return PROFILES
+
+
+def _mutants() -> Mapping[str, Broken]:
+    from netkv.schemes.farreach.mutants import MUTANTS
+    from netkv.soak.edits import mutants
+
+    return mutants(MUTANTS)
+
+
+def _soak_case(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
+    from netkv.schemes.farreach.soak import adapt
+
+    return adapt(draw, case, kinds)
 
 
 SCHEME = Scheme(
@@ -54,4 +71,6 @@ SCHEME = Scheme(
     max_clients=64,
     one_switch=True,
     metrics=METRICS,
+    mutants=_mutants,
+    soak_case=_soak_case,
 )

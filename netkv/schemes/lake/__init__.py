@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from netkv.lab.spec import LabSpec
     from netkv.scenarios.events import FaultKind
+    from netkv.schemes.scheme import Broken
     from netkv.sim.models import Profile
     from netkv.sim.rack import SimRack
     from netkv.soak.case import Case
@@ -48,12 +49,16 @@ def _card(lab: LabSpec) -> CardDesign:
             "pe_mask": (1 << options.elements) - 1,
             "lifetime": options.units(options.packet_lifetime),
             "max_age": options.units(options.max_age),
+            "second": options.units(1.0),
             # Nothing is stored for a packet lifetime: a request may be on its way since before.
             "command": 1,
         },
         live_settings={
             "lifetime": options.units(options.packet_lifetime, LIVE_CLOCK_MHZ),
             "max_age": options.units(options.max_age, LIVE_CLOCK_MHZ),
+            "second": options.units(1.0, LIVE_CLOCK_MHZ),
+            # Its clock may be later than that of the server by any part of a delay.
+            "accuracy": 0,
         },
     )
 
@@ -70,7 +75,7 @@ def _soak_check(rack: SimRack, read_back: Callable[[], int]) -> str | None:
     return too_old(rack, read_back)
 
 
-def _mutants() -> Mapping[str, Callable[[LabSpec], CardDesign]]:
+def _mutants() -> Mapping[str, Broken]:
     from netkv.schemes.lake.mutants import MUTANTS, design
     from netkv.soak.card_mutants import cards
 
@@ -91,7 +96,7 @@ SCHEME = Scheme(
     server_role=ROLE,
     client_role=ROLE,
     caches=True,
-    paper="Tokusashi, Matsutani and Zilberman, LaKe, FPL 2018",
+    paper="Tokusashi, Matsutani and Zilberman, LaKe, ReConFig 2018",
     summary="Layered cache for memcached in an FPGA card before each server.",
     max_pipelines=4,
     conditional_writes=True,

@@ -21,6 +21,7 @@ from netkv.schemes.distcache.parameters import TIME_UNIT, DistCacheParameters
 from netkv.schemes.distcache.switches import upper_number
 from netkv.schemes.netcache.digests import decode_hot_key
 from netkv.sim.tables import Tables
+from tests.checksums import with_udp_checksum
 from tests.p4programs.defects import Patch, compiled
 from tests.p4programs.netcache.caching import cached
 from tests.p4programs.stf import packet_in, packet_out
@@ -113,13 +114,13 @@ class Switch:
 
     def sends(self, message: Message, source: int, destination: int, at: str) -> list[Hop]:
         """The frames that leave when a frame arrives from a neighbour; the last one is not
-        truncated, and has no wrong UDP checksum."""
-        frame = encode(message, source, destination)
+        truncated, and has a right UDP checksum, as the frame that arrives has."""
+        frame = with_udp_checksum(encode(message, source, destination))
         names = {port: name for name, port in self.ports.items()} | {CPU_PORT: "controller"}
         hops = []
         for port, out in self.engine.process(self.ports[at], frame):
             inner = out[2:] if port == CPU_PORT else out
-            assert inner[40:42] == bytes(2)
+            assert inner == with_udp_checksum(inner)
             assert int.from_bytes(inner[16:18]) == len(inner) - 14, "the length of the packet"
             hops.append(
                 Hop("controller" if port == CPU_PORT else names.get(port, "none"), decode(inner))

@@ -25,6 +25,7 @@ from netkv.control.messages import (
 )
 from netkv.control.topology import CPU_PORT, SERVICE_IP, Topology, client_ip, server_ip
 from netkv.sim.tables import Tables
+from tests.checksums import with_udp_checksum
 from tests.p4programs.defects import Patch, compiled
 from tests.p4programs.stf import packet_out
 
@@ -46,9 +47,9 @@ def program(name: str, defect: Patch | None = None) -> bytes:
 class Switch:
     """One switch of the chain."""
 
-    def __init__(self, bundle: bytes) -> None:
+    def __init__(self, bundle: bytes, executor: str = "compiled") -> None:
         self.bundle = bundle
-        self.engine = _engine.Switch(bundle)
+        self.engine = _engine.Switch(bundle, 0, executor)
         self.tables = Tables(self.engine, bundle)
         self.alive = True
         self.open = False
@@ -157,7 +158,8 @@ class Server:
         sent = (message.sender, message.request)
         if sent not in self.answered:
             if stamp.bits & Bit.PAST:
-                return message.reply(status=Status.UNKNOWN, stamp=Stamp())
+                # A refusal has the incarnation of the chain, and no sequence number.
+                return message.reply(status=Status.UNKNOWN, stamp=Stamp(stamp.incarnation))
             value = None if message.op is Op.DELETE else message.value[: message.length]
             self.restore(message.key, Record(Stamp(stamp.incarnation, stamp.number), value))
             self.answered[sent] = Status.OK
@@ -192,14 +194,22 @@ class Chain:
     generation: int = 0
     requests_to: int = SERVICE_IP
     """Address of requests: of the service, or of the server if another switch has rewritten it."""
+    checksums: bool = True
+    """Whether clients and the server send UDP checksums."""
     bypassed: set[int] = field(default_factory=set)
     """Switches above the tail that requests and replies do not pass, since others are down."""
 
     @classmethod
-    def of(cls, length: int, upper: Patch | None = None, tail: Patch | None = None) -> Chain:
+    def of(
+        cls,
+        length: int,
+        upper: Patch | None = None,
+        tail: Patch | None = None,
+        executor: str = "compiled",
+    ) -> Chain:
         """A chain of so many switches, open; `upper`, `tail`: defects."""
         bundles = [program("upper", upper)] * (length - 1) + [program("tail", tail)]
-        chain = cls([Switch(bundle) for bundle in bundles])
+        chain = cls([Switch(bundle, executor) for bundle in bundles])
         for _ in chain.begin():
             pass
         for switch in chain.switches:
@@ -252,10 +262,14 @@ class Chain:
 
     def send(self, message: Message) -> None:
         """A client sends a request; it is at the first live switch next."""
-        frame = encode(message, client_ip(message.sender), self.requests_to)
+        frame = self._sent(encode(message, client_ip(message.sender), self.requests_to))
         # The servers are behind the tail.
         first = self.path[0] if self.path else len(self.switches) - 1
         self.frames.append(Frame(first, UP, frame))
+
+    def _sent(self, frame: bytes) -> bytes:
+        """A frame as its sender sends it."""
+        return with_udp_checksum(frame, None if self.checksums else 0)
 
     def deliver(self, frame: Frame) -> list[Message]:
         """Deliver a frame; return the messages that a client gets."""
@@ -268,12 +282,14 @@ class Chain:
                 server_ip(0),
                 client_ip(datagram.message.sender),
             )
-            self.frames.append(Frame(len(self.switches) - 1, DOWN, reply))
+            self.frames.append(Frame(len(self.switches) - 1, DOWN, self._sent(reply)))
             return []
         switch = self.switches[frame.to]
         if not switch.alive:
             return []
         for port, data in switch.engine.process(frame.port, frame.data):
+            # What leaves has a right checksum if what arrived has one.
+            assert data == with_udp_checksum(data, None if any(frame.data[40:42]) else 0)
             self.frames.append(Frame(*self._beyond(frame.to, port), data))
         return []
 
@@ -312,9 +328,7 @@ class Chain:
         for _ in self.admitting(key, entry, record):
             pass
 
-    def admitting(
-        self, key: bytes, entry: int, record: Record | None = None, *, latest: bool = False
-    ) -> Iterator[str]:
+    def admitting(self, key: bytes, entry: int, record: Record | None = None) -> Iterator[str]:
         """`admit` in steps, from the head to the tail."""
         self.generation += 1
         generation = self.generation
@@ -322,7 +336,6 @@ class Chain:
         if len(record.value or b"") > MAX_CACHED_BYTES:
             return
         bits = Bit.DELETED if record.value is None else Bit(0)
-        bits |= Bit.LATEST if latest else Bit(0)
         stamp = replace(record.stamp, generation=generation, bits=bits)
         for place in self.live:
             switch = self.switches[place]
@@ -390,15 +403,14 @@ class Chain:
             self.tail_begins(empty=self.tail not in survivors)
             self.tail.mode(HOLD)
             yield "the tail is the head"
-        loaded: list[tuple[bytes, int, Record, bool]] = []
+        loaded: list[tuple[bytes, int, Record]] = []
         for key, (entry, generation) in survivors[-1].lookup.items():
             report = survivors[-1].control(Op.LOAD, key, entry, Stamp(generation=generation))
             assert report.stamp
             if report.status is Status.OK and report.stamp.bits & Bit.VALID:
-                latest = bool(report.stamp.bits & Bit.LATEST)
-                loaded.append((key, entry, recorded(report), latest))
+                loaded.append((key, entry, recorded(report)))
             yield "loading"
-        for key, _, record, _ in loaded:
+        for key, _, record in loaded:
             self.server.restore(key, record)
             yield "updating the server"
         for switch in self.switches:
@@ -415,16 +427,16 @@ class Chain:
             self.tail.mode(OPEN)
             yield "open without a cache"
 
-    def _admitting_again(self, loaded: list[tuple[bytes, int, Record, bool]]) -> Iterator[str]:
+    def _admitting_again(self, loaded: list[tuple[bytes, int, Record]]) -> Iterator[str]:
         """The last part of a recovery of a whole chain."""
         fillings = {}
-        for key, entry, record, latest in loaded:
+        for key, entry, record in loaded:
             self.generation += 1
-            fillings[key] = (entry, self.generation, record, latest)
+            fillings[key] = (entry, self.generation, record)
         for switch in self.switches:
             for key in [key for key in switch.lookup if key not in fillings]:
                 switch.forget(key)
-            for key, (entry, generation, _, _) in fillings.items():
+            for key, (entry, generation, _) in fillings.items():
                 if key in switch.lookup:
                     switch.forget(key)
                 switch.cache(key, entry, generation)
@@ -434,11 +446,8 @@ class Chain:
         # tail has an incarnation of its own.
         yield from self.begin(self.switches[:-1])
         for switch in self.switches:
-            for key, (entry, generation, record, latest) in fillings.items():
-                # The latest one only if the server, which has it by now, has no later one.
-                newest = record.stamp == self.server.stored(key).stamp != Stamp()
-                bits = Bit.VALID | (Bit.LATEST if latest and newest else Bit(0))
-                bits |= Bit.DELETED if record.value is None else Bit(0)
+            for key, (entry, generation, record) in fillings.items():
+                bits = Bit.VALID | (Bit.DELETED if record.value is None else Bit(0))
                 stamp = replace(record.stamp, generation=generation, bits=bits)
                 switch.control(Op.FILL, key, entry, stamp, record.value or b"")
                 yield "filled"

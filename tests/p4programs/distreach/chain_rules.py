@@ -20,19 +20,23 @@ Rule: TypeAlias = Callable[[Chain], None]
 
 @dataclass(frozen=True)
 class Case:
-    """A rule, the length of a chain, and the programs with a defect, if there is one."""
+    """A rule, the length of a chain, and the programs with a defect, if there is one. A rule also
+    holds for the interpreter."""
 
     rule: Rule
     length: int
     upper: Patch | None = None
     tail: Patch | None = None
+    executor: str = "compiled"
 
     def __str__(self) -> str:
+        if self.executor == "interpreter":
+            return f"{self.rule.__name__}-interpreter"
         return f"{self.rule.__name__}-{'defect' if self.upper or self.tail else 'holds'}"
 
     def check(self) -> None:
         """The rule must hold for the programs that ship, and not with the defect."""
-        chain = Chain.of(self.length, self.upper, self.tail)
+        chain = Chain.of(self.length, self.upper, self.tail, self.executor)
         if self.upper is None and self.tail is None:
             self.rule(chain)
             return
@@ -53,6 +57,7 @@ class Rules:
         def register(rule: Rule) -> Rule:
             if all(each.rule is not rule for each in self.cases):
                 self.cases.append(Case(rule, length))
+                self.cases.append(Case(rule, length, executor="interpreter"))
             for where, defect in defects:
                 upper = defect if where in ("upper", "both") else None
                 tail = defect if where in ("tail", "both") else None

@@ -54,20 +54,31 @@ def requests_from_before_a_recovery_do_not_reach_the_server(chain: Chain) -> Non
     assert chain.settle() == []
 
 
-@rule(2, ("both", ("distreach/entry.p4", "(hdr.version_stamp.bits & BIT_LATEST) != 0;", "false;")))
+@rule(
+    2,
+    (
+        "both",
+        (
+            "distreach/entry.p4",
+            "latest = !meta.filled;",
+            "latest = !meta.filled || (hdr.version_stamp.bits & BIT_VALID) != 0;",
+        ),
+    ),
+)
 @rule(
     2, ("tail", ("farreach/entry_state.p4", "meta.validity != INVALID;", "meta.validity == VALID;"))
 )
-def recovery_keeps_the_state_of_records(chain: Chain) -> None:
+def first_read_after_a_recovery_goes_to_the_server(chain: Chain) -> None:
+    """Its reply makes the record of the entry the latest one."""
     cached(chain)
     chain.ask(put(b"second", 2))
     chain.crash(1)
     chain.recover(restart=[1])
-    chain.send(get(9, incarnation=42))
-    (reply,) = chain.settle()
-    assert reply.cache_hit
-    assert reply.value[: reply.length] == b"second"
     assert chain.server.stored(KEY).stamp == Stamp(40, 2), "the real sequence"
+    for request, hit in ((8, False), (9, True)):
+        (reply,) = chain.ask(get(request, incarnation=42))
+        assert reply.cache_hit == hit
+        assert reply.value[: reply.length] == b"second"
     # Frozen records answer reads, too.
     entry, generation = chain.tail.lookup[KEY]
     chain.tail.control(Op.EVICT, KEY, entry, Stamp(generation=generation))
@@ -81,8 +92,9 @@ def recovery_keeps_the_state_of_records(chain: Chain) -> None:
         "tail",
         (
             "distreach/max_sequence.p4",
-            "meta.outdates = newest || (maximum",
-            "meta.outdates = newest || (false && maximum",
+            "sequence = hdr.version_stamp.incarnation ++ hdr.version_stamp.sequence;",
+            "sequence = hdr.version_stamp.incarnation ++ hdr.version_stamp.sequence;"
+            " if (!meta.same_incarnation) { sequence = 0; }",
         ),
     ),
 )
@@ -98,12 +110,13 @@ def reply_of_an_earlier_incarnation_outdates_what_a_recovery_filled(chain: Chain
     assert value_of(chain, 1) == b"first"
     chain.crash(0)
     chain.recover(restart=[0])
-    (reply,) = chain.ask(get(2, incarnation=42))
+    assert value_of(chain, 2, incarnation=42) == b"first"
+    (reply,) = chain.ask(get(3, incarnation=42))
     assert reply.cache_hit
     chain.frames.append(straggler)
     (reply,) = chain.settle()
     assert (reply.op, reply.status) == (Op.PUT_REPLY, Status.OK)
-    assert value_of(chain, 3, incarnation=42) == b"second"
+    assert value_of(chain, 4, incarnation=42) == b"second"
 
 
 @rule(
@@ -130,6 +143,30 @@ def write_first_sent_before_the_loss_is_past(chain: Chain) -> None:
     (reply,) = chain.ask(put(b"second", 2))
     assert reply.status is Status.UNKNOWN
     assert value_of(chain, 3, incarnation=42) == b"third"
+
+
+@rule(
+    2,
+    (
+        "both",
+        (
+            "distreach/incarnation.p4",
+            "if (meta.same_incarnation) {\n                meta.sequence",
+            "if (true) {\n                meta.sequence",
+        ),
+    ),
+)
+def too_large_write_after_a_recovery_goes_to_the_server(chain: Chain) -> None:
+    """The record of the entry has a larger number than the write, of an earlier incarnation."""
+    cached(chain)
+    for request in range(2, 9):
+        chain.ask(put(b"v%d" % request, request))
+    chain.crash(0)
+    chain.recover(restart=[0])
+    large = bytes(200)
+    (reply,) = chain.ask(put(large, 9, incarnation=42))
+    assert not reply.cache_hit
+    assert value_of(chain, 10, incarnation=42) == large
 
 
 @rule(
@@ -256,7 +293,7 @@ def request_of_an_incarnation_before_the_previous_one_is_past(chain: Chain) -> N
     assert value_of(chain, 2) == b"third"
 
 
-@rule(3, ("tail", ("distreach/incarnation.p4", "== (bit<32>) meta.position;", "!= 9;")))
+@rule(3, ("tail", ("distreach/incarnation.p4", "== meta.position\n", "!= 9\n")))
 def write_that_bypassed_a_switch_goes_to_the_server(chain: Chain) -> None:
     """The chain is open again, but some switch still routes around one that is in it."""
     cached(chain)
@@ -286,6 +323,55 @@ def chain_survives_the_loss_of_all_but_one_switch(chain: Chain) -> None:
     (reply,) = chain.ask(put(b"fourth", 4, incarnation=43))
     assert reply.status is Status.OK
     assert chain.server.stored(KEY).stamp == Stamp(43, 1)
+
+
+def begins_with(chain: Chain, incarnation: int) -> None:
+    """The chain has lost a switch before, and has this incarnation since."""
+    chain.number = incarnation
+    for _ in chain.begin():
+        pass
+
+
+@rule(
+    2,
+    (
+        "upper",
+        ("distreach/dedup.p4", "same && meta.previous != 0 && cell", "same && cell"),
+    ),
+)
+def repeated_write_is_answered_without_a_previous_incarnation(chain: Chain) -> None:
+    """The lowest byte of the incarnation of its first copy is 0, as if it were the previous one."""
+    begins_with(chain, 256)
+    chain.send(put(b"mine", 1, incarnation=256))
+    chain.step()
+    lose(chain, 1)
+    begins_with(chain, 258)
+    (reply,) = chain.ask(put(b"mine", 1, incarnation=256))
+    assert reply.status is Status.UNKNOWN
+
+
+@rule(
+    2,
+    (
+        "both",
+        (
+            "distreach/incarnation.p4",
+            "hdr.version_stamp.incarnation - lost < 0x80000000",
+            "hdr.version_stamp.incarnation >= lost",
+        ),
+    ),
+)
+def incarnations_wrap(chain: Chain) -> None:
+    """The last loss began the last incarnation before 1."""
+    begins_with(chain, 0xFFFFFFFF)
+    chain.admit(KEY, ENTRY)
+    chain.number = 0
+    for _ in chain.raise_incarnation():
+        pass
+    (reply,) = chain.ask(put(b"first", 1, incarnation=1))
+    assert (reply.status, reply.cache_hit, reply.stamp) == (Status.OK, True, Stamp(1, 1))
+    (reply,) = chain.ask(put(b"past", 1, client=2, incarnation=0xFFFFFFFE))
+    assert reply.status is Status.UNKNOWN
 
 
 @pytest.mark.parametrize("case", rule.cases, ids=str)

@@ -66,12 +66,11 @@ def every_switch_has_an_acknowledged_write(chain: Chain) -> None:
     ("upper", STORED_SET),
 )
 def write_that_the_head_does_not_have_goes_to_the_server(chain: Chain) -> None:
-    """The leaf says cached, the spine does not."""
+    """The entry of the leaf is valid, that of the spine is not any more."""
     cached(chain)
     head = chain.head
     entry, generation = head.lookup[KEY]
     head.control(Op.RETIRE, KEY, entry, Stamp(generation=generation))
-    head.forget(KEY)
     (reply,) = chain.ask(put(b"second", 2))
     assert not reply.cache_hit
     assert chain.server.stored(KEY).value == b"second"
@@ -255,7 +254,7 @@ def value_that_does_not_fit_outdates_the_entry(chain: Chain) -> None:
         "upper",
         ("distreach/max_sequence.p4", "meta.refreshes = hdr", "meta.refreshes = false && hdr"),
     ),
-    ("both", ("distreach/max_sequence.p4", "&& (newest || meta.sequence == maximum);", ";")),
+    ("both", ("distreach/max_sequence.p4", "&& (newest || sequence == maximum);", ";")),
 )
 def conservative_read_refreshes_the_chain_in_reverse(chain: Chain) -> None:
     chain.ask(put(b"first", 1))
@@ -332,7 +331,8 @@ def delete_is_a_write(chain: Chain) -> None:
     chain.crash(1)
     chain.recover(restart=[1])
     assert chain.server.stored(KEY).value is None
-    (reply,) = chain.ask(get(3, incarnation=42))
+    assert value_of(chain, 3, incarnation=42) is None
+    (reply,) = chain.ask(get(4, incarnation=42))
     assert (reply.status, reply.cache_hit) == (Status.NOT_FOUND, True)
 
 
@@ -347,6 +347,95 @@ def keys_have_their_counters_also_behind_another_switch(chain: Chain) -> None:
         chain.frames.append(Frame(0, UP, frame))
         (reply,) = chain.settle()
         assert reply.stamp == Stamp(40, 1)
+
+
+@rule(
+    2,
+    (
+        "both",
+        ("distreach/max_sequence.p4", "(!newest && sequence != maximum);", "!newest;"),
+    ),
+)
+def repeated_newest_write_is_stored_behind_the_head(chain: Chain) -> None:
+    """Its first copy is lost behind the head, which has stored it. No newer write is known."""
+    cached(chain)
+    chain.send(put(b"second", 2))
+    chain.step()
+    lose(chain, 1)
+    (reply,) = chain.ask(put(b"second", 2))
+    assert (reply.cache_hit, reply.stamp) == (True, Stamp(40, 2))
+    assert numbers(chain) == [Stamp(40, 2)] * 2
+    assert chain.server.stored(KEY).value == b"first"
+
+
+def sent_before_the_admission(chain: Chain, message: Message) -> Frame:
+    """The key is admitted, and read from the cache, while a write waits before the server."""
+    chain.send(message)
+    while chain.frames[0].to != SERVER:
+        chain.step()
+    late = lose(chain, SERVER)
+    chain.admit(KEY, ENTRY)
+    chain.ask(get(1))
+    (reply,) = chain.ask(get(2))
+    assert reply.cache_hit
+    return late
+
+
+@rule(
+    2,
+    (
+        "both",
+        (
+            "distreach/max_sequence.p4",
+            "meta.outdates = newest;",
+            "meta.outdates = false;",
+        ),
+    ),
+)
+def reply_with_a_newer_sequence_outdates_the_entry(chain: Chain) -> None:
+    """The server applies the write after its earlier record was admitted."""
+    chain.ask(put(b"first", 1))
+    late = sent_before_the_admission(chain, put(b"second", 2))
+    chain.frames.append(late)
+    (reply,) = chain.settle()
+    assert (reply.status, reply.stamp) == (Status.OK, Stamp(40, 2))
+    assert value_of(chain, 3) == b"second"
+
+
+@rule(
+    2,
+    (
+        "both",
+        (
+            "farreach/serial_numbers.p4",
+            "return a[31:0] != 0\n           && (",
+            "return (",
+        ),
+    ),
+)
+def refusal_of_a_write_outdates_no_entry(chain: Chain) -> None:
+    """A refusal has the incarnation of the chain and no sequence number."""
+    late = sent_before_the_admission(chain, put(b"past", 1, incarnation=39))
+    chain.frames.append(late)
+    (reply,) = chain.settle()
+    assert (reply.status, reply.stamp) == (Status.UNKNOWN, Stamp(40))
+    (reply,) = chain.ask(get(3))
+    assert (reply.status, reply.cache_hit) == (Status.NOT_FOUND, True)
+
+
+@rule(
+    2, ("both", ("distreach/entry.p4", "meta.loads = meta.same_generation && (", "meta.loads = ("))
+)
+def late_message_gets_no_report_about_the_next_entry(chain: Chain) -> None:
+    cached(chain)
+    late = Stamp(generation=chain.generation)
+    chain.evict(KEY)
+    chain.admit(KEY, ENTRY)
+    for switch in chain.switches:
+        for op in (Op.LOAD, Op.EVICT):
+            answer = switch.control(op, KEY, ENTRY, late)
+            assert answer.status is Status.STALE
+            assert (answer.length, answer.value, answer.stamp) == (0, b"", late)
 
 
 @pytest.mark.parametrize("case", rule.cases, ids=str)

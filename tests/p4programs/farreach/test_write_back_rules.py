@@ -120,7 +120,7 @@ class FrameGenerator:
         home = TOPOLOGY.owner(key).port
         ports = [at for at in (home, 11, 12, 31, 32) if at % 4 == home % 4]
         near_number = (
-            entry.max_sequence if entry and self.random.random() < 0.8 else rules.numbers[key]
+            entry.max_sequence[1] if entry and self.random.random() < 0.8 else rules.numbers[key]
         )
         return self.random.choice(ports), self.reply(key, near_number, generation)
 

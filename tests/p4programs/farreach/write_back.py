@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from netkv.control.base import CloneSession, InsertEntry, SetDefault, TableWrite
 from netkv.control.forwarding import ForwardingOnly
-from netkv.control.messages import NO_BITS, Bit, Message, Op, Slot, Stamp, Status, encode
+from netkv.control.messages import NO_BITS, Bit, Message, Op, Slot, Stamp, Status
 from netkv.control.topology import (
     CONTROLLER_IP,
     CPU_PORT,
@@ -19,7 +19,7 @@ from netkv.control.topology import (
     client_ip,
     key_hash,
 )
-from tests.p4programs.stf import SERVER_PORTS, Stf, packet_in
+from tests.p4programs.stf import SERVER_PORTS, Stf, encode, packet_in
 
 INCARNATION = 40
 FULL = bytes(range(128))

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from netkv.control.messages import Bit, CacheMetadata, Message, Op, Slot, Stamp, Status, encode
+from netkv.control.messages import Bit, CacheMetadata, Message, Op, Slot, Stamp, Status
 from netkv.control.topology import CPU_PORT, SERVICE_IP
+from tests.checksums import with_udp_checksum
 from tests.p4programs.farreach.write_back import (
     FULL,
     INCARNATION,
@@ -16,7 +17,7 @@ from tests.p4programs.farreach.write_back import (
 )
 from tests.p4programs.farreach.write_back_replies import reply
 from tests.p4programs.nocache.forwarding import changed
-from tests.p4programs.stf import CLIENT_1, SERVER_PORTS, SERVERS, packet_out
+from tests.p4programs.stf import CLIENT_1, SERVER_PORTS, SERVERS, encode, packet_out
 
 HALF = 1 << 31
 
@@ -301,17 +302,18 @@ def refused(stf: WriteBackStf) -> None:
             stf.packet(port, whole[:head] + ends)
     stf.comment("none of these frames had an effect")
     stf.controller_reads(Op.LOAD, key, 510, Stamp(INCARNATION, 3, generation, Bit.VALID), b"safe")
-    stf.comment("an answer has no UDP checksum, even if the request has one")
+    stf.comment("an answer has a UDP checksum if the request has one")
     request = read(key, 1, 1, Stamp(INCARNATION))
     number = stf.applied_write(key, b"sum")
-    stf.packet(1, changed(encode(request, CLIENT_1, SERVICE_IP), 40, 0xAB, False))
-    stf.switch_answers(found(request, b"sum", Stamp(INCARNATION, number, 0, Bit.DIRTY)))
+    stf.packet(1, with_udp_checksum(encode(request, CLIENT_1, SERVICE_IP)))
+    answer = found(request, b"sum", Stamp(INCARNATION, number, 0, Bit.DIRTY))
+    stf.expect(1, with_udp_checksum(encode(answer, SERVICE_IP, CLIENT_1)))
     stf.comment("bytes behind the value stay in the answer; the receiver cuts them")
     longer = replace(put, request=stf.new_request(), value=FULL[:16] + b"p" * 16, length=10)
     stf.client_sends(longer)
     number = stf.next_number(key)
     answer = longer.reply(stamp=Stamp(INCARNATION, number), cache_hit=True)
-    stf.expect(1, encode(answer, SERVICE_IP, CLIENT_1) + b"p" * 16)
+    stf.expect(1, encode(replace(answer, value=b"p" * 16), SERVICE_IP, CLIENT_1))
     stf.client_sends(request)
     hit = found(request, FULL[:16], Stamp(INCARNATION, number, 0, Bit.DIRTY))
     stf.switch_answers(replace(hit, length=10))

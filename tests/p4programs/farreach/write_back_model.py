@@ -21,6 +21,15 @@ def newer(a: int, b: int) -> bool:
     return a != 0 and (b == 0 or 0 < (a - b) % (1 << 32) < 1 << 31)
 
 
+Sequence = tuple[int, int]
+"""Incarnation and number."""
+
+
+def later(a: Sequence, b: Sequence) -> bool:
+    """Whether a sequence is of a later write; one with number 0 is of none."""
+    return a[1] != 0 and (b[1] == 0 or newer(a[0], b[0]) or (a[0] == b[0] and newer(a[1], b[1])))
+
+
 @dataclass
 class Entry:
     """One entry of the cache."""
@@ -28,7 +37,7 @@ class Entry:
     generation: int = 0
     validity: int = INVALID
     retired: bool = False
-    max_sequence: int = 0
+    max_sequence: Sequence = (0, 0)
     number: int = 0
     incarnation: int = 0
     latest: bool = False
@@ -37,14 +46,15 @@ class Entry:
     value: bytes = b""
     reported: int = 0
 
-    def store(self, message: Message, number: int, incarnation: int) -> None:
+    def store(self, message: Message, number: int, sequence: Sequence) -> None:
+        """`number`: that of the sequence if it is of this incarnation, otherwise 0."""
         self.deleted = bool(
             message.op is Op.DELETE
             or (message.op is Op.GET_REPLY and message.status is Status.NOT_FOUND)
             or (message.op is Op.FILL and message.stamp and message.stamp.bits & Bit.DELETED)
         )
         self.value = b"" if self.deleted else message.value[: message.length]
-        self.number, self.incarnation, self.max_sequence = number, incarnation, number
+        self.number, self.incarnation, self.max_sequence = number, sequence[0], sequence
 
     def sequence(self) -> Stamp:
         return Stamp(self.incarnation, self.number) if self.number else Stamp()
@@ -82,6 +92,9 @@ class Switch:
     def _is_current(self, incarnation: int) -> bool:
         return incarnation in (self.incarnation, self.incarnation - 1) and incarnation != 0
 
+    def _own_number(self, stamp: Stamp) -> int:
+        return stamp.number if self._is_current(stamp.incarnation) else 0
+
     def ours(self, key: bytes) -> Entry | None:
         number, generation = self.lookup.get(key, (0, 0))
         entry = self.entries[number]
@@ -118,13 +131,13 @@ class Switch:
             if snapshot and entry.reported != snapshot:
                 entry.reported = snapshot
                 out = [(CONTROLLER, self._original(message, entry, snapshot))] * 3
-            entry.store(message, mine.number, self.incarnation)
+            entry.store(message, mine.number, (self.incarnation, mine.number))
             entry.latest = entry.dirty = True
             return [*out, (CLIENT, message.reply(stamp=mine, cache_hit=True))]
         if entry and (
             entry.validity == TO_BE_EVICTED or (entry.validity == VALID and new and not fits)
         ):
-            entry.latest, entry.max_sequence = False, mine.number
+            entry.latest, entry.max_sequence = False, (self.incarnation, mine.number)
         past = stamp.incarnation != 0 and not self._is_current(stamp.incarnation)
         return [(SERVER, replace(message, stamp=replace(mine, bits=Bit.PAST if past else Bit(0))))]
 
@@ -163,7 +176,7 @@ class Switch:
         entry = self.ours(message.key)
         if not entry or entry.validity not in SERVED:
             return
-        number = stamp.number if self._is_current(stamp.incarnation) else 0
+        sequence = (stamp.incarnation, stamp.number)
         is_record = message.op is Op.GET_REPLY and (
             message.status is Status.NOT_FOUND
             or (message.status is Status.OK and message.length <= 128)
@@ -173,13 +186,13 @@ class Switch:
             and entry.validity == VALID
             and stamp.generation == entry.generation
             and not stamp.bits & Bit.EMBEDDED
-            and (number == entry.max_sequence or newer(number, entry.max_sequence))
+            and (sequence == entry.max_sequence or later(sequence, entry.max_sequence))
             and (not snapshot or entry.reported == snapshot)
         ):
-            entry.store(message, number, stamp.incarnation)
+            entry.store(message, self._own_number(stamp), sequence)
             entry.latest, entry.dirty = True, False
-        elif newer(number, entry.max_sequence):
-            entry.latest, entry.dirty, entry.max_sequence = False, False, number
+        elif later(sequence, entry.max_sequence):
+            entry.latest, entry.dirty, entry.max_sequence = False, False, sequence
 
     # Rule 8
 
@@ -191,11 +204,7 @@ class Switch:
             self.entries[slot.entry] = entry = Entry(generation)
             if stamp.bits & Bit.VALID:
                 entry.validity = VALID
-            entry.store(
-                message,
-                stamp.number if self._is_current(stamp.incarnation) else 0,
-                stamp.incarnation,
-            )
+            entry.store(message, self._own_number(stamp), (stamp.incarnation, stamp.number))
             return reply
         if generation == 0 or generation != entry.generation:
             return replace(reply, status=Status.STALE)

@@ -19,20 +19,20 @@ def reply(
 
 def refreshing(stf: WriteBackStf) -> None:
     """Replies to reads that passed a valid entry refresh it."""
-    key = owned_by(0, 100)
-    generation = stf.fill(key, 200, b"as offered", Stamp(INCARNATION, 5))
+    key, former = owned_by(0, 100), INCARNATION - 1
+    generation = stf.fill(key, 200, b"as offered", Stamp(former, 5))
     stf.comment("a filled entry is outdated: the read has the generation, and its reply is stored")
     stf.missed(key, Stamp(INCARNATION, 0, generation))
-    stf.server_replies(reply(key, b"as served", Stamp(INCARNATION, 5, generation)))
-    stf.hit(key, b"as served", Stamp(INCARNATION, 5))
+    stf.server_replies(reply(key, b"as served", Stamp(former, 5, generation)))
+    stf.hit(key, b"as served", Stamp(former, 5))
     stf.comment(
         "an older reply changes nothing, a newer one does; every length; former incarnation, too"
     )
-    stf.server_replies(reply(key, b"older", Stamp(INCARNATION, 4, generation)))
-    stf.hit(key, b"as served", Stamp(INCARNATION, 5))
+    stf.server_replies(reply(key, b"older", Stamp(former, 4, generation)))
+    stf.hit(key, b"as served", Stamp(former, 5))
     for number, length in enumerate((128, 0, 1, 16, 17, 127, 100), start=6):
-        stf.server_replies(reply(key, FULL[:length], Stamp(INCARNATION - 1, number, generation)))
-        stf.hit(key, FULL[:length], Stamp(INCARNATION - 1, number))
+        stf.server_replies(reply(key, FULL[:length], Stamp(former, number, generation)))
+        stf.hit(key, FULL[:length], Stamp(former, number))
     stf.comment("not found: the entry is a deleted record; the next reply has a value again")
     stf.server_replies(reply(key, None, Stamp(INCARNATION, 20, generation)))
     stf.hit(key, None, Stamp(INCARNATION, 20))
@@ -90,10 +90,10 @@ def not_refreshing(stf: WriteBackStf) -> None:
         stf.missed(key, Stamp(INCARNATION, 0, generation))
         known += 2
         refresh()
-    stf.comment("numbers of other incarnations count as 0: never newer, never the latest")
+    stf.comment("sequences of earlier incarnations are older, whatever their number")
     for message in (good, *bad):
         assert message.stamp
-        for incarnation in (0, 1, INCARNATION - 2, INCARNATION + 1):
+        for incarnation in (0, 1, INCARNATION - 2, INCARNATION - 1):
             stamp = replace(message.stamp, incarnation=incarnation, number=known + 1000)
             stf.server_replies(replace(message, stamp=stamp))
         stf.hit(key, b"%d" % known, Stamp(INCARNATION, known))
@@ -127,7 +127,7 @@ def max_sequences(stf: WriteBackStf) -> None:
         else:
             stf.missed(key, Stamp(INCARNATION, 0, generation))
     stf.comment("filled with a record of an earlier incarnation: a reply as old as that is stored")
-    for at, incarnation in enumerate((0, INCARNATION - 2, INCARNATION + 1)):
+    for at, incarnation in enumerate((0, INCARNATION - 2)):
         key = owned_by(0, 120 + at)
         generation = stf.fill(key, 220 + at, b"f", Stamp(incarnation, 7))
         stf.missed(key, Stamp(INCARNATION, 0, generation))
@@ -138,6 +138,24 @@ def max_sequences(stf: WriteBackStf) -> None:
         stf.hit(key, b"new", Stamp(INCARNATION, HALF + 9))
         stf.server_replies(reply(key, b"old", Stamp(incarnation, 7, generation)))
         stf.hit(key, b"new", Stamp(INCARNATION, HALF + 9))
+    stf.comment(
+        "a write of an earlier incarnation, later than the record: older replies do nothing"
+    )
+    key = owned_by(0, 122)
+    generation = stf.fill(key, 222, b"f", Stamp(INCARNATION - 4, 7))
+    stf.server_replies(reply(key, b"f", Stamp(INCARNATION - 4, 7, generation)))
+    stf.hit(key, b"f", Stamp())
+    stf.server_replies(reply(key, b"", Stamp(INCARNATION - 2, 1), Op.PUT_REPLY))
+    stf.missed(key, Stamp(INCARNATION, 0, generation))
+    for stamp in (Stamp(INCARNATION - 4, 7), Stamp(INCARNATION - 3, 9), Stamp(INCARNATION - 2, 0)):
+        stf.server_replies(reply(key, b"old", replace(stamp, generation=generation)))
+        stf.missed(key, Stamp(INCARNATION, 0, generation))
+    stf.server_replies(reply(key, b"late", Stamp(INCARNATION - 2, 1, generation)))
+    stf.hit(key, b"late", Stamp())
+    stf.comment("a reply without a sequence does nothing")
+    for incarnation in (INCARNATION, INCARNATION + 1):
+        stf.server_replies(reply(key, b"", Stamp(incarnation), Op.PUT_REPLY))
+        stf.hit(key, b"late", Stamp())
 
 
 def by_validity(stf: WriteBackStf) -> None:

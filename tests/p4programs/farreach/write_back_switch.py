@@ -7,12 +7,12 @@ from typing import Self
 
 from netkv import _engine
 from netkv.control import base
-from netkv.control.messages import Message, decode, encode
+from netkv.control.messages import Message, decode
 from netkv.control.topology import CPU_PORT, SERVICE_IP, client_ip
 from netkv.p4rt import entities, p4info
 from netkv.sim.tables import Tables
 from tests.p4programs.farreach.write_back import INCARNATION, tables
-from tests.p4programs.stf import packet_out
+from tests.p4programs.stf import encode, packet_out
 
 PROGRAMS = Path(__file__).parents[3] / "p4"
 SETTINGS = {"sample_below": 0, "hot_threshold": 0xFFFF, "epoch": 1, "open": 1}

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from netkv.control.messages import Bit, Message, Op, Stamp, encode
+from netkv.control.messages import Bit, Message, Op, Stamp
 from netkv.control.topology import CONTROLLER_IP
 from tests.p4programs.farreach.write_back import (
     FULL,
@@ -15,7 +15,7 @@ from tests.p4programs.farreach.write_back import (
     sharing_counter,
     write,
 )
-from tests.p4programs.stf import CLIENT_1, SERVERS
+from tests.p4programs.stf import CLIENT_1, SERVERS, encode
 
 MAX_LATE = 1 << 28
 """A request older than its cell by this much or more is new: request numbers wrap around."""

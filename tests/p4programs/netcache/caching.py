@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from netkv.control.base import InsertEntry
-from netkv.control.messages import CacheMetadata, Message, Op, Status, encode
+from netkv.control.messages import CacheMetadata, Message, Op, Status
 from netkv.control.topology import CONTROLLER_IP, SERVICE_IP
 from netkv.schemes.netcache.control_plane import LOOKUP
-from tests.p4programs.stf import CLIENT_1, EDGES, SERVER_PORTS, SERVERS, Stf
+from tests.p4programs.stf import CLIENT_1, EDGES, SERVER_PORTS, SERVERS, Stf, encode
 
 KEY = bytes.fromhex(EDGES[0][0])
 OTHER = bytes.fromhex(EDGES[0][1])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from netkv._engine import udp_frame
+from tests.checksums import with_udp_checksum
 
 PORT = 5009
 MGET, GET, PUT, DELETE = 1, 2, 3, 4
@@ -44,8 +45,8 @@ class Multiget:
         return head + bytes(self.srv).ljust(fields, b"\0") + bytes([self.rack]) + self.payload
 
     def frame(self, fields: int, source: int, destination: int) -> bytes:
-        """The whole Ethernet frame."""
-        return udp_frame(source, destination, PORT, self.pack(fields))
+        """The whole Ethernet frame, without a UDP checksum."""
+        return with_udp_checksum(udp_frame(source, destination, PORT, self.pack(fields)), 0)
 
 
 def keys(number: int, size: int = 4) -> bytes:

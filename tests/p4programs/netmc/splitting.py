@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from netkv.control.messages import Message, Op, encode
+from netkv.control.messages import Message, Op
 from netkv.control.topology import (
     CONTROLLER_IP,
     COORDINATOR_IP,
@@ -22,7 +22,7 @@ from netkv.schemes.netmc.control_plane import LOOP_PORT
 from tests.p4programs.netmc import multiget
 from tests.p4programs.netmc.multiget import DELETE, GET, MGET, PUT, REPLY, Multiget
 from tests.p4programs.nocache.forwarding import changed
-from tests.p4programs.stf import CLIENT_1, CLIENT_2, EDGES, Stf, packet_in, packet_out
+from tests.p4programs.stf import CLIENT_1, CLIENT_2, EDGES, Stf, encode, packet_in, packet_out
 
 OTHER_RACK_PORT, COORDINATOR_PORT = 9, 10
 SERVER_PORTS = (11, 12, 13, 14, 15, 16, 17, 17)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from netkv.control.messages import Message, Op, encode
+from netkv.control.messages import Message, Op
 from netkv.control.topology import CPU_PORT, SERVICE_IP
 from tests.checksums import with_ipv4_checksum
 from tests.p4programs.stf import (
@@ -13,6 +13,7 @@ from tests.p4programs.stf import (
     SERVER_PORTS,
     SERVERS,
     Stf,
+    encode,
     packet_in,
     packet_out,
 )

@@ -5,6 +5,7 @@ another one covers has a mutant without both; it says so.
 """
 
 # Hooks have the parameters of the interface, whether they use them or not.
+# ruff: noqa: ARG002
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -122,12 +123,12 @@ class _ChangesMessages(_Mutant):
         message = message_of(action)
         if isinstance(action, SendFrame) and message is not None and message.op is self.op:
             assert message.stamp is not None
-            changed = replace(message, stamp=self.changed(message.stamp))
+            changed = replace(message, stamp=self.changed(message.key, message.stamp))
             datagram = decode(action.frame)
             action = replace(action, frame=encode(changed, datagram.source, datagram.destination))
         yield action
 
-    def changed(self, stamp: Stamp) -> Stamp:
+    def changed(self, key: bytes, stamp: Stamp) -> Stamp:
         raise NotImplementedError
 
 
@@ -136,17 +137,8 @@ class RestoresWithoutSequence(_ChangesMessages):
 
     op = Op.RESTORE
 
-    def changed(self, stamp: Stamp) -> Stamp:
+    def changed(self, key: bytes, stamp: Stamp) -> Stamp:
         return replace(stamp, incarnation=0, number=0)
-
-
-class TrustsSurvivors(_ChangesMessages):
-    """A recovery fills entries with each record as the latest one."""
-
-    op = Op.FILL
-
-    def changed(self, stamp: Stamp) -> Stamp:
-        return replace(stamp, bits=stamp.bits | Bit.LATEST)
 
 
 class RestoresNoDeletes(_ChangesMessages):
@@ -154,32 +146,36 @@ class RestoresNoDeletes(_ChangesMessages):
 
     op = Op.RESTORE
 
-    def changed(self, stamp: Stamp) -> Stamp:
+    def changed(self, key: bytes, stamp: Stamp) -> Stamp:
         return replace(stamp, bits=stamp.bits & ~Bit.DELETED)
 
 
-class IgnoresServersSequence(_Mutant):
-    """A recovery does not compare its records with those of the servers."""
+class TrustsAnswersToRestore(_ChangesMessages):
+    """A recovery fills entries with a record as the latest one if RESTORE_REPLY had its sequence,
+    and the switches believe it."""
+
+    op = Op.FILL
+    upper = tail = (
+        "distreach/entry.p4",
+        "latest = !meta.filled;",
+        "latest = !meta.filled || (hdr.version_stamp.bits & BIT_LATEST) != 0;",
+    )
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._restored: dict[bytes, Stamp] = {}
-
-    def change_action(self, action: Action) -> Iterator[Action]:
-        message = message_of(action)
-        if message is not None and message.op is Op.RESTORE and message.stamp is not None:
-            self._restored[message.key] = message.stamp
-        yield action
+        self._stored: set[tuple[bytes, int, int]] = set()
 
     def change_event(self, event: Event) -> Event | None:
         if isinstance(event, PacketIn):
-            datagram = decode(event.frame)
-            message = datagram.message
-            if message.op is Op.RESTORE_REPLY:
-                again = replace(message, stamp=self._restored[message.key])
-                frame = encode(again, datagram.source, datagram.destination)
-                return replace(event, frame=frame)
+            message = decode(event.frame).message
+            if message.op is Op.RESTORE_REPLY and message.stamp is not None:
+                stamp = message.stamp
+                self._stored.add((message.key, stamp.incarnation, stamp.number))
         return event
+
+    def changed(self, key: bytes, stamp: Stamp) -> Stamp:
+        latest = (key, stamp.incarnation, stamp.number) in self._stored
+        return replace(stamp, bits=stamp.bits | Bit.LATEST) if latest else stamp
 
 
 class _ChangesIncarnations(_Mutant):

@@ -556,3 +556,8 @@ class Rack(Operations):
 def dirty(record: Message | None) -> bool:
     """Whether the reply to LOAD has a record that the server may lack."""
     return bool(record and record.stamp and record.stamp.bits & Bit.DIRTY)
+
+
+def latest(record: Message | None) -> bool:
+    """Whether the reply to LOAD has a record that counts as the latest one."""
+    return bool(record and record.stamp and record.stamp.bits & Bit.LATEST)

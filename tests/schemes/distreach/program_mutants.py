@@ -33,7 +33,19 @@ class HeadAnswers(System):
 class AcceptsAnyPosition(System):
     """A write is storable even if it has bypassed a switch of its chain."""
 
-    tail = ("distreach/incarnation.p4", "== (bit<32>) meta.position;", "!= 9;")
+    tail = ("distreach/incarnation.p4", "== meta.position\n", "!= 9\n")
+
+
+class StoresThroughAnyGeneration(System):
+    """A write is storable in an entry even if the other switches have stored it in an earlier one
+    of the key."""
+
+    tail = (
+        "distreach/incarnation.p4",
+        "\n                                && hdr.version_stamp.generation[31:8]"
+        " == meta.generation[23:0]",
+        "",
+    )
 
 
 class RepeatsGetNewNumbers(System):
@@ -141,7 +153,7 @@ class RefreshesWithOlderRecords(System):
 
     upper = tail = (
         "distreach/max_sequence.p4",
-        "&& (newest || meta.sequence == maximum);",
+        "&& (newest || sequence == maximum);",
         ";",
     )
 
@@ -150,6 +162,12 @@ class UpperRefreshesNothing(System):
     """Replies refresh the entry of the tail only."""
 
     upper = ("distreach/max_sequence.p4", "meta.refreshes = hdr", "meta.refreshes = false && hdr")
+
+
+class TailRefreshesNothing(System):
+    """Replies refresh the entries above the tail only."""
+
+    tail = ("distreach/max_sequence.p4", "meta.refreshes = hdr", "meta.refreshes = false && hdr")
 
 
 class RefreshesAnyGeneration(System):
@@ -165,7 +183,7 @@ class RefreshesAnyGeneration(System):
 class EmbedsNothing(System):
     """Reads of an outdated entry reach the server without its record."""
 
-    tail = ("farreach/forward_to_server.p4", "if (meta.loads) {", "if (false) {")
+    tail = ("distreach/entry.p4", "meta.loads = meta.stored.latest || meta.stored.dirty;", "")
 
 
 class EmbedsWithoutLength(System):
@@ -191,13 +209,17 @@ class UpperForgetsDeletes(System):
 class FillsAreLatest(System):
     """The record of each FILL counts as the latest one."""
 
-    upper = tail = ("distreach/entry.p4", "(hdr.version_stamp.bits & BIT_LATEST) != 0;", "true;")
+    upper = tail = ("distreach/entry.p4", "latest = !meta.filled;", "latest = true;")
 
 
-class FillsAreOutdated(System):
-    """The record of no FILL counts as the latest one."""
+class RecoveriesFillTheLatest(System):
+    """The record of each FILL of a recovery counts as the latest one."""
 
-    upper = tail = ("distreach/entry.p4", "(hdr.version_stamp.bits & BIT_LATEST) != 0;", "false;")
+    upper = tail = (
+        "distreach/entry.p4",
+        "latest = !meta.filled;",
+        "latest = !meta.filled || (hdr.version_stamp.bits & BIT_VALID) != 0;",
+    )
 
 
 class TailCountsNothing(System):
@@ -261,12 +283,13 @@ class AcceptsLateFrames(System):
 
 
 class RecoveredIsLatest(System):
-    """A reply with a sequence of an earlier incarnation does not outdate an entry."""
+    """Sequences of earlier incarnations are older than all, and equal."""
 
-    tail = (
+    upper = tail = (
         "distreach/max_sequence.p4",
-        "meta.outdates = newest || (maximum",
-        "meta.outdates = newest || (false && maximum",
+        "sequence = hdr.version_stamp.incarnation ++ hdr.version_stamp.sequence;",
+        "sequence = hdr.version_stamp.incarnation ++ hdr.version_stamp.sequence;"
+        " if (!meta.same_incarnation) { sequence = 0; }",
     )
 
 

@@ -225,8 +225,11 @@ def test_write_after_the_record_was_frozen_is_not_lost() -> None:
 
 
 def test_tail_lost_within_an_eviction_brings_no_old_record_back() -> None:
-    """A record of the head counts as the latest only if the server has no later one."""
-    check(tail_is_lost_between_the_halves_of_an_eviction, (control_mutants.TrustsSurvivors, STALE))
+    """A recovered record is not the latest: the server may have a later one."""
+    check(
+        tail_is_lost_between_the_halves_of_an_eviction,
+        (program_mutants.RecoveriesFillTheLatest, STALE),
+    )
 
 
 def test_dirty_record_is_restored_before_it_is_removed() -> None:

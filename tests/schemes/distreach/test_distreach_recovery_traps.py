@@ -147,9 +147,9 @@ def outdated_record_is_recovered(system: type[System]) -> str:
     return "" if read(rack) == LARGE else STALE
 
 
-def server_gets_a_write_during_the_recovery(system: type[System]) -> str:
-    """It passed the chain before its key was admitted, and no entry knows of it."""
-    rack = ready_rack(system)
+def write_before_the_admission(rack: Rack) -> tuple[Hop, PendingRequest]:
+    """Client 1 writes "late", which passes the chain uncached and is held before the server. Then
+    KEY is admitted, and a read makes its record, "before", the latest."""
     tail = rack.chain(KEY)[-1]
     server = f"server-{rack.topology.owner(KEY).index}"
     rack.put(2, KEY, b"before")
@@ -161,8 +161,15 @@ def server_gets_a_write_during_the_recovery(system: type[System]) -> str:
     rack.lost = lambda it: it.source == "client-1"
     admit(rack)
     assert read(rack) == b"before"
+    return hop, late
+
+
+def server_gets_a_write_during_the_recovery(system: type[System]) -> str:
+    """It passed the chain before its key was admitted, and no entry knows of it."""
+    rack = ready_rack(system)
+    hop, late = write_before_the_admission(rack)
     rack.catch(lambda it: it.op is Op.RESTORE)
-    rack.crash_switch(tail)
+    rack.crash_switch(rack.chain(KEY)[-1])
     rack.run(5 * MILLISECOND)
     restores = rack.caught
     assert restores
@@ -175,20 +182,27 @@ def server_gets_a_write_during_the_recovery(system: type[System]) -> str:
     return "" if read(rack) == b"late" else STALE
 
 
+def server_gets_a_write_before_the_entry_is_filled(system: type[System]) -> str:
+    """The server has answered RESTORE, and no entry takes part in the reply to the write."""
+    rack = ready_rack(system)
+    hop, late = write_before_the_admission(rack)
+    fills = rack.catch(lambda it: it.op is Op.FILL)
+    rack.crash_switch(rack.chain(KEY)[0])
+    rack.run(10 * MILLISECOND)
+    assert {it.to for it in fills} == {it.name for it in rack.chain(KEY)}
+    rack.deliver(hop)
+    rack.run_until(lambda: late.ended)
+    assert late.reply is not None
+    rack.release(*fills)
+    rack.recover()
+    return "" if read(rack) == b"late" else STALE
+
+
 def server_gets_a_write_after_the_recovery(system: type[System]) -> str:
     rack = ready_rack(system)
-    head, tail = rack.chain(KEY)
-    server = f"server-{rack.topology.owner(KEY).index}"
-    rack.put(2, KEY, b"before")
-    rack.catch(between(tail, server, Op.PUT))
-    late = rack.processes[1].begin(Op.PUT, KEY, b"late")
-    rack.run(MILLISECOND)
-    (hop,) = rack.caught
-    rack.catches = lambda _: False
-    rack.lost = lambda it: it.source == "client-1"
-    admit(rack)
-    assert read(rack) == b"before"
-    crash_and_wait(rack, head)
+    hop, late = write_before_the_admission(rack)
+    crash_and_wait(rack, rack.chain(KEY)[0])
+    assert read(rack) == b"before"  # the latest again
     rack.deliver(hop)
     rack.run_until(lambda: late.ended)
     assert late.reply is not None
@@ -412,17 +426,25 @@ def test_entries_are_kept_until_the_servers_have_the_records() -> None:
 
 
 def test_outdated_record_stays_outdated() -> None:
-    """A recovery keeps the state of records: FILL has the bit *latest* of the record."""
-    check(
-        outdated_record_is_recovered,
-        (control_mutants.TrustsSurvivors, STALE),
-        (program_mutants.FillsAreLatest, STALE),
-    )
+    """A recovery makes no record the latest, whatever it was."""
+    check(outdated_record_is_recovered, (program_mutants.RecoveriesFillTheLatest, STALE))
 
 
 def test_record_older_than_the_servers_is_not_the_latest() -> None:
-    """A record is admitted as the latest only if RESTORE_REPLY has its sequence."""
-    check(server_gets_a_write_during_the_recovery, (control_mutants.IgnoresServersSequence, STALE))
+    """A recovery makes no record the latest: the server may have a later one before RESTORE."""
+    check(
+        server_gets_a_write_during_the_recovery,
+        (program_mutants.RecoveriesFillTheLatest, STALE),
+    )
+
+
+def test_write_between_restore_and_fill_is_read() -> None:
+    """A recovery makes no record the latest, also if RESTORE_REPLY had its sequence."""
+    check(
+        server_gets_a_write_before_the_entry_is_filled,
+        (control_mutants.TrustsAnswersToRestore, STALE),
+        (program_mutants.RecoveriesFillTheLatest, STALE),
+    )
 
 
 def test_reply_of_an_earlier_incarnation_outdates_the_entry() -> None:

@@ -377,3 +377,59 @@ def test_cost_of_an_entry_does_not_grow_with_the_snapshot() -> None:
         return min(snapshot(script) for _ in range(3))
 
     assert micros(6000) < 2 * micros(600)
+
+
+def write_before_load(rack: Rack, value: bytes) -> None:
+    """Client 1 writes at the point; the first LOADs are lost, so the original is needed."""
+    lost, begun = rack.lost, rack.now
+    rack.lost = lambda it: lost(it) or (it.message.op is Op.LOAD and rack.now < begun + MILLISECOND)
+    write(rack, 1, KEYS[0], value)
+
+
+def test_original_of_an_earlier_snapshot_is_not_taken() -> None:
+    rack = make_rack()
+    found: list[Datagram] = []
+
+    def note(datagram: Datagram) -> bool:
+        if datagram.message.op is Op.ORIGINAL:
+            found.append(datagram)
+        return False
+
+    rack.lost = note
+    rack.put(1, KEYS[0], b"one")
+    at_the_point(rack, lambda: write_before_load(rack, b"two"))
+    next_snapshot(rack)
+    assert values(rack)[KEYS[0]] == b"one"
+
+    def overtaken() -> None:
+        rack._leave(1, 510, found[0])
+        write_before_load(rack, b"three")
+
+    at_the_point(rack, overtaken)
+    next_snapshot(rack)
+    assert values(rack)[KEYS[0]] == b"two"
+
+
+def test_of_two_originals_of_an_entry_the_older_one_counts() -> None:
+    rack = make_rack()
+    found: list[Datagram] = []
+
+    def follow(datagram: Datagram) -> bool:
+        """A later record follows the first copy of the original; the other copies are lost."""
+        message = datagram.message
+        if message.op is not Op.ORIGINAL or message.value[: message.length] == b"two":
+            return False
+        found.append(datagram)
+        if len(found) == 1:
+            assert message.stamp is not None
+            later = replace(message.stamp, number=message.stamp.number + 1)
+            value = b"two".ljust(len(message.value), b"\0")
+            second = replace(message, value=value, length=3, stamp=later)
+            rack.after(MILLISECOND, lambda: rack._leave(1, 510, replace(datagram, message=second)))
+        return len(found) > 1
+
+    rack.put(1, KEYS[0], b"one")
+    rack.lost = follow
+    at_the_point(rack, lambda: write_before_load(rack, b"two"))
+    next_snapshot(rack)
+    assert values(rack)[KEYS[0]] == b"one"

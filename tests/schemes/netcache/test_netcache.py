@@ -16,8 +16,9 @@ from netkv.control.base import (
 from netkv.control.messages import CacheMetadata, Message, Op, Status, encode
 from netkv.control.topology import CONTROLLER_IP, Topology
 from netkv.schemes.netcache.control_plane import TRIES, NetCache
+from netkv.schemes.netcache.digests import HotKey
 from netkv.schemes.netcache.parameters import NetCacheParameters
-from tests.schemes.netcache.netcache_rack import LOOKUP, NetCacheRack, key_of
+from tests.schemes.netcache.netcache_rack import LOOKUP, NetCacheRack, encode_hot_key, key_of
 from tests.schemes.virtual_rack import Network
 
 TOPOLOGY = Topology.of_ports([1], [2, 3])
@@ -179,6 +180,16 @@ def test_counts_of_different_epochs_are_not_compared() -> None:
     rack.hot(KEYS[9], 50)
     rack.run(500 * MILLISECOND)
     assert cached(rack) == {KEYS[0]}
+
+
+def test_report_of_another_epoch_asks_for_no_counts() -> None:
+    rack = started(capacity=1)
+    rack.handle(Preload(tuple(KEYS[:1])))
+    rack.run_until(rack.control.ready, SECOND)
+    for epoch, asks in ((rack.epoch - 1, False), (rack.epoch, True)):
+        sent = len(rack.sent)
+        rack.handle(encode_hot_key(HotKey(KEYS[9], 50, epoch)))
+        assert any(message.op is Op.STATS for message in rack.sent[sent:]) == asks
 
 
 def test_entry_is_reused_only_after_its_deletion_is_confirmed() -> None:
@@ -411,7 +422,7 @@ def test_hot_keys_beyond_the_queue_limit_are_dropped() -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"capacity": 0}, "capacity"),
+        ({"capacity": -1}, "capacity"),
         ({"capacity": 70_000}, "capacity"),
         ({"sample_rate": 1.5}, "sample_rate"),
         ({"hot_threshold": 0}, "hot_threshold"),

@@ -82,6 +82,21 @@ export function swatch(look) {
   return draw("svg", { class: "swatch", "aria-hidden": "true", viewBox: "0 0 24 10" }, line);
 }
 
+/** Text for screen readers, where the rest of the page shows it to others. @param {string} text */
+export function spoken(text) {
+  return make("span", { class: "hidden" }, text);
+}
+
+/**
+ * A region that scrolls, also by the keyboard.
+ *
+ * @param {string} label
+ * @param {Child[]} children
+ */
+export function scrolling(label, ...children) {
+  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, ...children);
+}
+
 /**
  * A table from a list of headings and rows of cells (strings or elements).
  *
@@ -89,8 +104,9 @@ export function swatch(look) {
  * @param {Child[][]} rows
  */
 export function table(headings, rows) {
-  // A heading without text is no heading for screen readers.
-  const head = make("tr", {}, ...headings.map((text) => (text === "" ? make("td") : make("th", { scope: "col" }, text))));
+  // A column of names or of buttons needs no heading that is seen.
+  const heading = (/** @type {Child} */ text, /** @type {number} */ at) => (text === "" ? spoken(at === 0 ? "name" : "actions") : text);
+  const head = make("tr", {}, ...headings.map((text, at) => make("th", { scope: "col" }, heading(text, at))));
   const body = rows.map((cells) => make("tr", {}, ...cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : make("td", {}, cell)))));
   return make("table", {}, make("thead", {}, head), make("tbody", {}, ...body));
 }

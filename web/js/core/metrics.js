@@ -71,7 +71,7 @@ export function described(name, value) {
 
 /**
  * The columns of a comparison of these rows: `heading`, and `cell(row)`, which makes a cell. Metrics with one heading
- * are added up; those of single schemes have a column where a row has a value.
+ * are added up; those of single schemes, and rare ones, have a column where a row has a value.
  *
  * @param {Row[]} rows
  */
@@ -79,7 +79,7 @@ export function columns(rows) {
   /** @type {Map<string, Metric[]>} */
   const found = new Map();
   for (const each of all()) {
-    if (!each.column || (each.schemes.length && !rows.some((row) => row[each.name]))) continue;
+    if (!each.column || ((each.schemes.length || each.rare) && !rows.some((row) => row[each.name]))) continue;
     found.set(each.column, [...(found.get(each.column) ?? []), each]);
   }
   return [...found].map(([heading, own]) => ({ heading, cell: (/** @type {Row} */ row) => cell(own, row) }));

@@ -5,10 +5,11 @@ import * as plotly from "../core/plotly.js";
 import { colour } from "../core/theme.js";
 import * as theme from "../core/theme.js";
 import { save, saveUrl } from "./files.js";
+import { stepped } from "./steps.js";
 
 /** @typedef {import("./choices.js").Choices} Choices */
 /** @typedef {import("./choices.js").Range} Range */
-/** @typedef {{ x: any[], y: any[], name?: string, z?: number[][], [option: string]: any }} Trace */
+/** @typedef {{ x: any[], y: any[], name?: string, z?: (number | null)[][], lengths?: number[], below?: number[], [option: string]: any }} Trace `lengths`: its values are about intervals that end at x */
 /** @typedef {{ traces: Trace[], x?: object, y?: object, shapes?: object[], annotations?: object[], layout?: object, empty?: string }} Drawing */
 
 const CONFIG = { responsive: true, displaylogo: false, displayModeBar: false };
@@ -131,7 +132,7 @@ export class Chart {
     const begun = performance.now();
     this.drawing = this.source();
     const isFirst = !("data" in this.place);
-    window.Plotly.react(this.place, this.shown(this.drawing.traces), this.zoomed(layoutOf(this.id, this.drawing)), CONFIG);
+    window.Plotly.react(this.place, this.shown(this.drawing.traces).map(stepped), this.zoomed(layoutOf(this.id, this.drawing)), CONFIG);
     if (isFirst) {
       const plot = /** @type {any} */ (this.place);
       plot.on("plotly_relayout", (/** @type {Record<string, any>} */ axes) => this.axesChanged(axes));

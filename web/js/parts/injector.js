@@ -32,6 +32,7 @@ export function offers(nodes, links) {
     { id: "server", text: "Crash server", targets: of(SERVERS), body: kill, lasts: true, title: "The process with these servers is killed; with the memory back end, records are lost." },
     { id: "controller", text: "Crash controller", targets: of(new Set(["controller"])), body: kill, lasts: true, title: "No admission and no recovery until it is started again." },
     { id: "loss", text: "Drop frames", targets: ends, body: link({ loss: 0.1 }), lasts: true, title: "Drops 10% of the frames on this link, in both directions." },
+    { id: "corrupt", text: "Corrupt frames", targets: ends, body: link({ corrupt: 0.1 }), lasts: true, title: "Flips bits in 10% of the frames on this link, in both directions." },
     { id: "delay", text: "Delay frames", targets: ends, body: link({ delay: 0.005 }), lasts: true, title: "5 ms more on this link, in both directions." },
     { id: "reorder", text: "Reorder frames", targets: ends, body: link({ reorder: 0.2 }), lasts: true, title: "20% of the frames on this link are overtaken by later ones." },
     { id: "shift", text: "Shift popularity", targets: of(new Set(["client"])).slice(0, 1), body: () => ({ shift: { kind: "hot-in", keys: 100 } }), lasts: false, title: "The 100 least popular keys become the most popular ones." },

@@ -1,7 +1,7 @@
 // The figures that the scenarios of runs define, and those of papers beside their repetitions, with files for papers.
 
 import { get, url } from "../core/api.js";
-import { fill, make, table } from "../core/dom.js";
+import { fill, make, scrolling, table } from "../core/dom.js";
 import * as plotly from "../core/plotly.js";
 import * as router from "../core/router.js";
 import { Figure } from "../parts/figure.js";
@@ -84,7 +84,7 @@ export function mount(place) {
       head,
       make("div", { class: "head" }, make("h2", { id: "title" }, title), make("p", { class: "buttons" }, make("a", { class: "button", id: "to-scenario", href: router.link(["scenarios", scenario], { set: [...changes, `repeat=${SEEDS}`] }) }, `Run it with ${SEEDS} seeds`))),
       make("p", { class: "hint" }, `${found.paper}, ${source}. Repeat it with `, make("code", {}, commands[1]), "; one run of it: ", make("code", {}, commands[0])),
-      make("div", { class: "scroll" }, claims(found.rows)),
+      scrolling("Figures beside those of the paper", claims(found.rows)),
     );
     draw(found.figures, (figure, kind) => url(`${address}/${encodeURIComponent(figure)}.${kind}`));
   }

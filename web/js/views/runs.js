@@ -43,7 +43,7 @@ export function mount(place) {
   const controls = filters.controls((now) => go({ ...state(), ...address(now), page: null }));
   const actions = make("div", { class: "buttons selection", id: "actions", role: "group", "aria-label": "What to do with the selected runs" });
   const problem = make("div", { role: "alert" });
-  const list = make("div", { class: "scroll", id: "list" });
+  const list = make("div", { class: "scroll", id: "list", tabindex: "0", role: "region", "aria-label": "Stored runs" });
   const pages = make("nav", { class: "buttons pages", id: "pages", "aria-label": "Pages" });
   const choice = make("details", { class: "column-choice", id: "columns" }, make("summary", {}, "Columns"));
   const fold = make("input", { type: "checkbox", id: "fold", change: () => go({ ...state(), fold: fold.checked ? 1 : null, flip: [] }) });

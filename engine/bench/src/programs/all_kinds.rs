@@ -6,7 +6,8 @@ use netkv_wire::{CONTROLLER_IP, CPU_PORT, ETHERNET_LEN, IPV4_LEN, client_ip, ser
 
 use super::rack::{CLIENT, CLIENT_PORT, SERVER_PORT};
 use crate::handwritten::layout::{
-    DESTINATION, ETHERTYPE, FRAGMENT, IPV4, OP, PROTOCOL, TOTAL_LENGTH, UDP_LENGTH, UDP_PORT,
+    DESTINATION, ETHERTYPE, FRAGMENT, IPV4, OP, PROTOCOL, TOTAL_LENGTH, UDP_CHECKSUM, UDP_LENGTH,
+    UDP_PORT,
 };
 use crate::handwritten::set_checksum;
 use crate::traffic::{Arrivals, BATCH, arrivals};
@@ -85,7 +86,11 @@ fn change(draw: &mut Draw, frame: &mut Vec<u8>) {
         }
         _ => {}
     }
-    // Most frames get the right checksum again, so that they are not dropped for that.
+    // The pipelines written by hand know no UDP checksum.
+    if let Some(checksum) = frame.get_mut(UDP_CHECKSUM..UDP_CHECKSUM + 2) {
+        checksum.fill(0);
+    }
+    // Most frames get the right IPv4 checksum again, so that they are not dropped for that.
     if frame.len() >= ETHERNET_LEN + IPV4_LEN && !draw.one_in(8) {
         set_checksum(&mut frame[ETHERNET_LEN..ETHERNET_LEN + IPV4_LEN]);
     }

@@ -6,7 +6,9 @@
 use netkv_wire::{Sequence, Stamp, bits};
 
 use super::path::Path;
-use super::write_back::{ANSWERING_PATHS, Frame, INCARNATION, WriteBack, client_stamp};
+use super::write_back::{
+    ANSWERING_PATHS, Frame, INCARNATION, WriteBack, client_stamp, generation_of,
+};
 
 /// Bits of a request's stamp between switches, where they have other names.
 const STORED: u8 = bits::LATEST;
@@ -54,19 +56,21 @@ pub(super) static UPPER: WriteBack = WriteBack {
     record_incarnation: INCARNATION - 1,
     incarnation: &incarnation(0),
     chain: true,
-    request_stamp: |_, _, _| client_stamp(),
+    request_stamp: |_, _, _, _| client_stamp(),
     turns: |_| 1,
     by_hand: None,
     counted: &[],
 };
 
 /// The stamp with which the `n`-th request, in this turn, reaches the tail.
-fn sequenced_stamp(path: &Path<Frame>, turn: u32, n: u32) -> Stamp {
+fn sequenced_stamp(path: &Path<Frame>, entry: u32, turn: u32, n: u32) -> Stamp {
     let (number, stored) = match path.frame {
         Frame::Write => (turn * (u32::MAX / TURNS) + n + 1, if path.cached { STORED } else { 0 }),
         Frame::Read | Frame::Reply => (0, 0),
     };
     let sequence = Sequence { incarnation: INCARNATION, number };
-    // Between switches the generation counts those that the request has passed.
-    Stamp { sequence, generation: TAIL_POSITION, bits: SEQUENCED | stored }
+    // Between switches this field has the entry's generation in the switch before, and counts the
+    // switches that the request has passed.
+    let generation = if path.cached { generation_of(entry) } else { 0 };
+    Stamp { sequence, generation: generation << 8 | TAIL_POSITION, bits: SEQUENCED | stored }
 }

@@ -17,7 +17,7 @@ pub(super) static FARREACH: WriteBack = WriteBack {
     record_incarnation: INCARNATION,
     incarnation: &[INCARNATION as u128],
     chain: false,
-    request_stamp: |_, _, _| client_stamp(),
+    request_stamp: |_, _, _, _| client_stamp(),
     turns: |_| 1,
     by_hand: Some(by_hand),
     counted: &[

@@ -143,6 +143,7 @@ impl Frame {
                 reply.finish(&mut frame);
             }
         }
+        rack::clear_udp_checksum(&mut frame);
         frame
     }
 }

@@ -61,8 +61,9 @@ pub(super) struct WriteBack {
     pub incarnation: &'static [u128],
     /// Whether the switch serves a chain, which a table with servers defines.
     pub chain: bool,
-    /// The version stamp with which the `n`-th request of a path arrives, which is in this turn.
-    pub request_stamp: fn(path: &Path<Frame>, turn: u32, n: u32) -> Stamp,
+    /// The version stamp with which the `n`-th request of a path arrives, which is in this turn and
+    /// about the key of this entry.
+    pub request_stamp: fn(path: &Path<Frame>, entry: u32, turn: u32, n: u32) -> Stamp,
     /// How often the sequence of keys of a path is used, with different stamps.
     pub turns: fn(path: &Path<Frame>) -> u32,
     /// The handwritten pipeline without entries, if there is one.
@@ -168,8 +169,13 @@ impl WriteBack {
     /// The version stamp of the record in an entry.
     fn record(&self, entry: u32) -> Stamp {
         let sequence = Sequence { incarnation: self.record_incarnation, number: NUMBER };
-        Stamp { sequence, generation: entry + 1, bits: 0 }
+        Stamp { sequence, generation: generation_of(entry), bits: 0 }
     }
+}
+
+/// The generation of an entry, which is filled once.
+pub(super) fn generation_of(entry: u32) -> u32 {
+    entry + 1
 }
 
 impl Subject for WriteBack {
@@ -240,7 +246,7 @@ impl Subject for WriteBack {
             let request_message = |op| {
                 let client = client_ip(rack::CLIENT);
                 rack::to_service(client, op, rack::CLIENT, request, rack::key(key))
-                    .with_stamp((self.request_stamp)(path, turn, number))
+                    .with_stamp((self.request_stamp)(path, key, turn, number))
             };
             frames.push(&match path.frame {
                 Frame::Read => rack::frame(&request_message(Op::Get)),

@@ -537,9 +537,9 @@ impl<'a> Builder<'a> {
         self.enter(after);
     }
 
-    /// Adds 1 to one of the executor's counts.
-    pub(super) fn count(&mut self, offset: usize) {
-        let counts = self.context_constant(field!(counts));
+    /// Adds 1 to a count at `offset` in the memory that a field of the context points to.
+    pub(super) fn count(&mut self, field: i32, offset: usize) {
+        let counts = self.context_constant(field);
         let (flags, offset) = (objects_memory(), offset as i32);
         let value = self.b.ins().load(types::I64, flags, counts, offset);
         let value = self.b.ins().iadd_imm(value, 1);

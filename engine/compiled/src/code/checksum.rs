@@ -5,13 +5,172 @@
 //! two at a time.
 
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use netkv_dataplane::NO_LIMIT;
+use netkv_ir::{HashAlgorithm, HashInput};
 
 use super::bit_string::{frame_bytes, parts_between};
 use super::builder::Builder;
+use crate::helpers;
+
+/// Values with their widths, one after the other.
+type Values = Vec<(Vec<Value>, u32)>;
+
+/// The sum of the first bytes of a string.
+#[derive(Debug, Clone, Copy)]
+struct Prefix {
+    sum: Value,
+    /// 1 if their number is odd, otherwise 0.
+    odd: Value,
+}
+
+/// The fields of each header of a list that are next to each other in it.
+fn by_header(data: &[HashInput]) -> impl Iterator<Item = &[HashInput]> {
+    data.chunk_by(|a, b| a.header == b.header)
+}
+
+/// Whether code adds the words of a list itself: there is no varbit, and the fields of a header that
+/// are next to each other are whole bytes.
+pub(crate) fn adds_words(algorithm: HashAlgorithm, data: &[HashInput]) -> bool {
+    let bits = |of: &[HashInput]| of.iter().map(|it| it.value.width()).sum::<u32>();
+    algorithm == HashAlgorithm::Csum16
+        && data.iter().all(|input| input.varbit_length.is_none())
+        && by_header(data).all(|of| bits(of).is_multiple_of(8))
+}
 
 impl Builder<'_> {
+    /// The checksum of a list whose words code adds: without fields of invalid headers, and with the
+    /// payload if it is included.
+    pub(super) fn checksum_of_list(&mut self, data: &[HashInput], payload: bool) -> Value {
+        let zero = self.constant(0);
+        let mut prefix = Prefix { sum: zero, odd: zero };
+        // Values that are there for certain are added together.
+        let mut certain = Values::new();
+        for of in by_header(data) {
+            let valid = match of[0].header {
+                None => self.constant(1),
+                Some(header) => self.get(self.program.headers[header as usize].valid),
+            };
+            if self.is_zero(valid) {
+                continue;
+            }
+            let values: Values =
+                of.iter().map(|it| (self.expr(&it.value), it.value.width())).collect();
+            if self.is_one(valid) {
+                certain.extend(values);
+                continue;
+            }
+            prefix = self.add_string(prefix, &std::mem::take(&mut certain));
+            prefix = self.add_string_if(valid, prefix, &values);
+        }
+        prefix = self.add_string(prefix, &certain);
+        let sum = if payload { self.add_payload(prefix) } else { prefix.sum };
+        self.complement(sum)
+    }
+
+    /// Appends whole bytes to a string.
+    fn add_string(&mut self, Prefix { mut sum, odd }: Prefix, values: &Values) -> Prefix {
+        let bits: u32 = values.iter().map(|(_, width)| width).sum();
+        if bits == 0 {
+            return Prefix { sum, odd };
+        }
+        if self.is_one(odd) {
+            // The first byte is the second one of a word.
+            let mut aligned = vec![(vec![self.constant(0)], 8)];
+            aligned.extend_from_slice(values);
+            let more = self.sum(&aligned);
+            sum = self.b.ins().iadd(sum, more);
+        } else {
+            let more = self.sum(values);
+            sum = self.add_at(Prefix { sum, odd }, more);
+        }
+        let odd = match bits / 8 % 2 {
+            0 => odd,
+            _ => self.other_parity(odd),
+        };
+        Prefix { sum, odd }
+    }
+
+    /// Appends whole bytes to a string if `valid` is 1.
+    fn add_string_if(&mut self, valid: Value, before: Prefix, values: &Values) -> Prefix {
+        let [sum, odd] = [before.sum, before.odd].map(|value| {
+            let variable = self.b.declare_var(types::I64);
+            self.b.def_var(variable, value);
+            variable
+        });
+        self.emit_if(valid, |b| {
+            let after = b.add_string(before, values);
+            b.b.def_var(sum, after.sum);
+            b.b.def_var(odd, after.odd);
+        });
+        Prefix { sum: self.b.use_var(sum), odd: self.b.use_var(odd) }
+    }
+
+    /// The sum of a string and of the payload after it.
+    fn add_payload(&mut self, before: Prefix) -> Value {
+        let [cursor, limit] = [self.vars.cursor, self.vars.truncate].map(|var| self.b.use_var(var));
+        let rest = self.rest();
+        let rest = match self.number(limit) {
+            Some(NO_LIMIT) => rest,
+            _ => self.b.ins().umin(rest, limit),
+        };
+        let Some(start) = self.payload_start else {
+            return self.add_bytes(before, self.payload, cursor, rest).sum;
+        };
+        let start = self.b.ins().umax(start, cursor);
+        let near = self.b.ins().isub(start, cursor);
+        let near = self.b.ins().umin(near, rest);
+        let far = self.b.ins().isub(rest, near);
+        let before = self.add_bytes(before, self.frame, cursor, near);
+        self.add_bytes(before, self.payload, start, far).sum
+    }
+
+    /// Appends bytes at position `from` of a frame to a string.
+    fn add_bytes(&mut self, before: Prefix, frame: Value, from: Value, length: Value) -> Prefix {
+        let sum = self.b.declare_var(types::I64);
+        self.b.def_var(sum, before.sum);
+        self.emit_if(length, |b| {
+            let from = b.b.ins().iadd(frame, from);
+            let more =
+                b.call_without_context(helpers::sum_words as *const (), &[from, length], true);
+            let after = b.add_at(before, more.expect("the helper has a result"));
+            b.b.def_var(sum, after);
+        });
+        let odd = self.b.ins().bxor(before.odd, length);
+        let odd = self.b.ins().band_imm(odd, 1);
+        Prefix { sum: self.b.use_var(sum), odd }
+    }
+
+    /// Adds the sum of a string that follows another one. If it begins with the second byte of a word,
+    /// the bytes of its words are exchanged.
+    fn add_at(&mut self, before: Prefix, more: Value) -> Value {
+        let more = if self.is_zero(before.odd) {
+            more
+        } else {
+            // In 33 bits, so that it can be shifted.
+            let low = self.b.ins().band_imm(more, 0xffff_ffff);
+            let high = self.b.ins().ushr_imm(more, 32);
+            let folded = self.b.ins().iadd(low, high);
+            let bits = self.b.ins().ishl_imm(before.odd, 3);
+            self.b.ins().ishl(folded, bits)
+        };
+        self.b.ins().iadd(before.sum, more)
+    }
+
+    fn other_parity(&mut self, odd: Value) -> Value {
+        match self.number(odd) {
+            Some(odd) => self.constant(1 - odd),
+            None => self.b.ins().bxor_imm(odd, 1),
+        }
+    }
+
     /// The checksum of the concatenation of values.
     pub(super) fn checksum(&mut self, values: &[(Vec<Value>, u32)]) -> Value {
+        let sum = self.sum(values);
+        self.complement(sum)
+    }
+
+    /// The sum of the words of the concatenation of values.
+    fn sum(&mut self, values: &[(Vec<Value>, u32)]) -> Value {
         let parts = self.parts(values);
         let bits: u32 = parts.iter().map(|part| part.bits).sum();
         let mut sum = self.constant(0);
@@ -29,8 +188,7 @@ impl Builder<'_> {
             at = 2 * words.end;
         }
         let chunks = self.chunks(&parts_between(&parts, 8 * at..bits));
-        sum = self.add_chunks(sum, &chunks);
-        self.complement(sum)
+        self.add_chunks(sum, &chunks)
     }
 
     /// Adds words of the received frame.

@@ -47,7 +47,6 @@ struct Original {
     words: Vec<Kept>,
     cursor: Value,
     length: Value,
-    truncate: Value,
 }
 
 /// Where a word of the original packet is while its copies are made.
@@ -82,7 +81,11 @@ impl Builder<'_> {
         let groups = self.context_constant(field!(group_count));
         let known = self.b.ins().icmp(IntCC::UnsignedLessThan, group, groups);
         let no_more = self.b.ins().icmp_imm(IntCC::Equal, flags, 0);
-        let known = self.b.ins().band(known, no_more);
+        let mut known = self.b.ins().band(known, no_more);
+        if let Some(unlimited) = self.is_unlimited() {
+            // The copies of a packet with a limit have another payload.
+            known = self.b.ins().band(known, unlimited);
+        }
         self.b.ins().brif(known, in_table, &[], other, &[]);
         self.enter(in_table);
         let groups = self.context_constant(field!(groups));
@@ -113,7 +116,6 @@ impl Builder<'_> {
             words: words.map(keep).collect(),
             cursor: self.b.use_var(self.vars.cursor),
             length: self.b.use_var(self.vars.length),
-            truncate: self.b.use_var(self.vars.truncate),
         };
         let target: Variable = self.b.declare_var(types::I64);
         self.b.def_var(target, first);
@@ -203,12 +205,11 @@ impl Builder<'_> {
         for var in [vars.flags, vars.clone_session, vars.digest, vars.written] {
             self.b.def_var(var, zero);
         }
-        for var in [vars.clone_list, vars.resubmit_list, vars.recirculate_list] {
+        for var in [vars.clone_list, vars.resubmit_list, vars.recirculate_list, vars.truncate] {
             self.b.def_var(var, none);
         }
         self.b.def_var(vars.cursor, original.cursor);
         self.b.def_var(vars.length, original.length);
-        self.b.def_var(vars.truncate, original.truncate);
     }
 
     /// Continues with the next copy after one that was dropped. Continues in the current block after
@@ -250,7 +251,6 @@ impl Builder<'_> {
         let made = self.b.ins().udiv_imm(made, TARGET);
         self.context_store(field!(copies), made);
         self.context_store(field!(original_length), copies.original.length);
-        self.context_store(field!(original_truncate), copies.original.truncate);
         let memory = self.context_load(field!(original));
         for word in live_after_ingress.iter() {
             let value = self.kept(copies.original.words[word as usize]);

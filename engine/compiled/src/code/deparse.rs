@@ -171,7 +171,7 @@ impl Builder<'_> {
     }
 
     /// Number of bytes that are not parsed.
-    fn rest(&mut self) -> Value {
+    pub(super) fn rest(&mut self) -> Value {
         let cursor = self.b.use_var(self.vars.cursor);
         self.b.ins().isub(self.frame_length, cursor)
     }

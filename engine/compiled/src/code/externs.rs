@@ -2,10 +2,11 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use netkv_dataplane::{CounterData, Counts, RegisterLayout};
+use netkv_dataplane::{CounterData, RegisterLayout};
 use netkv_ir::{Expr, HashAlgorithm, HashInput, Op, Place};
 
 use super::builder::{Builder, context_memory, field, objects_memory};
+use super::checksum::adds_words;
 use crate::crc::{self, Crc};
 use crate::helpers::{self, ALGORITHMS};
 
@@ -73,10 +74,11 @@ impl Builder<'_> {
                     b.store_number(*to, sum);
                 });
             }
-            Op::Assert(cond) => {
+            Op::Assert { cond, assertion } => {
                 let cond = self.narrow_expr(cond);
                 let failed = self.b.ins().icmp_imm(IntCC::Equal, cond, 0);
-                self.emit_if(failed, |b| b.count(std::mem::offset_of!(Counts, failed_assertions)));
+                let offset = *assertion as usize * size_of::<u64>();
+                self.emit_if(failed, |b| b.count(field!(failed_assertions), offset));
             }
             // `log_msg` has output in traces only, which the interpreter makes.
             _ => debug_assert!(matches!(op, Op::Log { .. }), "{op:?} has no compiled form"),
@@ -202,6 +204,9 @@ impl Builder<'_> {
 
     /// The hash of a list of values, without fields of invalid headers.
     fn hash(&mut self, algorithm: HashAlgorithm, data: &[HashInput], payload: bool) -> Value {
+        if adds_words(algorithm, data) {
+            return self.checksum_of_list(data, payload);
+        }
         let header = data.first().and_then(|input| input.header);
         let uniform = data.iter().all(|input| input.header == header);
         let fixed = data.iter().all(|input| input.varbit_length.is_none());
@@ -310,8 +315,9 @@ impl Builder<'_> {
             });
         }
         if payload {
-            let cursor = self.b.use_var(self.vars.cursor);
-            self.call(helpers::bits_payload as *const (), &[cursor], false);
+            let [cursor, limit] =
+                [self.vars.cursor, self.vars.truncate].map(|var| self.b.use_var(var));
+            self.call(helpers::bits_payload as *const (), &[cursor, limit], false);
         }
         let algorithm = self.algorithm(algorithm);
         self.call_for_result(helpers::bits_hash as *const (), &[algorithm])

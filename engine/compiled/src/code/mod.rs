@@ -47,6 +47,7 @@ use crate::plan::Plan;
 use crate::prefetch::Prefetch;
 
 pub(crate) use builder::{Search, Shapes};
+pub(crate) use checksum::adds_words;
 pub(crate) use expr::mask;
 pub(crate) use ops::DROP_PORT;
 pub(crate) use position::{reach, successors};
@@ -113,7 +114,7 @@ impl Code {
         for graph in Graph::ALL {
             graphs[graph as usize] = unit(unit::Kind::Graph(graph))?.function;
         }
-        let prefetch = match Prefetch::new(program, &plan, &shapes) {
+        let prefetch = match Prefetch::new(program, &shapes) {
             None => None,
             Some((prefetch, lookup)) => {
                 Some((prefetch, unit(unit::Kind::Slots(&lookup))?.function))

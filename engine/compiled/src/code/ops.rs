@@ -2,7 +2,7 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use netkv_dataplane::{NO_LIST, Requests};
+use netkv_dataplane::{NO_LIMIT, NO_LIST, Requests};
 use netkv_ir::{Expr, Op, Place};
 
 use super::builder::{Builder, Element, field};
@@ -89,7 +89,13 @@ impl Builder<'_> {
             }
             Op::Truncate(bytes) => {
                 let bytes = self.truncated(bytes);
-                self.b.def_var(self.vars.truncate, bytes);
+                let limit = self.b.use_var(self.vars.truncate);
+                // Without a limit it is the largest number.
+                let limit = match self.number(limit) {
+                    Some(NO_LIMIT) => bytes,
+                    _ => self.b.ins().umin(limit, bytes),
+                };
+                self.b.def_var(self.vars.truncate, limit);
             }
             Op::Digest { digest, values } => self.digest(*digest, values),
             _ => self.extern_op(op),

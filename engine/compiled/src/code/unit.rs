@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
-use netkv_dataplane::{CopyTarget, Counts, Graph, NO_LIST, Requests, instance};
+use netkv_dataplane::{CopyTarget, Counts, Graph, NO_LIMIT, NO_LIST, Requests, instance};
 use netkv_ir::{BlockId, Cfg, Program};
 
 use super::builder::{Builder, Shapes, field, frame_memory, objects_memory};
@@ -208,7 +208,9 @@ impl Builder<'_> {
         self.received_packet();
         self.graph(Graph::Parser);
         let error = self.get(self.program.standard_metadata.parser_error.word);
-        self.emit_if(error, |b| b.count(std::mem::offset_of!(Counts, parser_errors)));
+        self.emit_if(error, |b| {
+            b.count(field!(counts), std::mem::offset_of!(Counts, parser_errors))
+        });
         self.graph(Graph::VerifyChecksum);
         self.graph(Graph::Ingress);
         self.end_of_ingress(None);
@@ -321,6 +323,9 @@ impl Builder<'_> {
             // The clone would overtake the copies that follow.
             allowed = self.b.ins().band(allowed, copies.is_last);
         }
+        if let Some(unlimited) = self.is_unlimited() {
+            allowed = self.b.ins().band(allowed, unlimited);
+        }
         let all = [no_list, dropped, known, allowed]
             .into_iter()
             .fold(only_clone, |all, one| self.b.ins().band(all, one));
@@ -424,10 +429,24 @@ impl Builder<'_> {
         }
         let only = self.b.ins().icmp_imm(IntCC::Equal, flags, Requests::RECIRCULATE as i64);
         // The copies that follow pass egress before this one comes back.
-        Some(match &self.copies {
+        let only = match &self.copies {
             Some(copies) => self.b.ins().band(only, copies.is_last),
             None => only,
+        };
+        Some(match self.is_unlimited() {
+            Some(unlimited) => self.b.ins().band(only, unlimited),
+            None => only,
         })
+    }
+
+    /// Whether the program has not limited the length of the packet: only then code makes its copies
+    /// and recirculates it. None if it surely has not.
+    pub(super) fn is_unlimited(&mut self) -> Option<Value> {
+        let limit = self.b.use_var(self.vars.truncate);
+        if self.number(limit) == Some(NO_LIMIT) {
+            return None;
+        }
+        Some(self.b.ins().icmp_imm(IntCC::Equal, limit, NO_LIMIT as i64))
     }
 
     /// Chooses the buffer for the output of the deparser.
@@ -562,7 +581,7 @@ impl Builder<'_> {
         self.b.set_cold_block(empty);
         self.b.ins().brif(fuel, next, &[], empty, &[]);
         self.enter(empty);
-        self.count(std::mem::offset_of!(Counts, endless_graphs));
+        self.count(field!(counts), std::mem::offset_of!(Counts, endless_graphs));
         if self.graph == Graph::Parser {
             self.fail_on_block_limit();
         } else {

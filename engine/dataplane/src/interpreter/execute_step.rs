@@ -192,10 +192,12 @@ impl Interpreter {
                 }
             }
             Step::Truncate(bytes) => {
-                packet.requests.truncate = bytes.eval(&mut packet.state);
+                let bytes = bytes.eval(&mut packet.state);
+                packet.requests.set_truncate(bytes);
             }
-            Step::Assert(cond) => {
-                objects.counts.failed_assertions += u64::from(cond.eval(&mut packet.state) == 0);
+            Step::Assert { cond, assertion } => {
+                objects.failed_assertions[*assertion as usize] +=
+                    u64::from(cond.eval(&mut packet.state) == 0);
             }
             _ => debug_assert!(matches!(step, Step::Log), "{step:?} is run elsewhere"),
         }
@@ -365,7 +367,8 @@ impl Interpreter {
     ) -> u64 {
         self.collect_hash_input(data, packet);
         if with_payload {
-            packet.hash_input.push_rest(&packet.bytes, packet.cursor);
+            let end = packet.payload_end();
+            packet.hash_input.push_rest(&packet.bytes[..end], packet.cursor);
         }
         hash::hash(algorithm, packet.hash_input.bytes(), &mut objects.random)
     }

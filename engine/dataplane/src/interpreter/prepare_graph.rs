@@ -274,7 +274,9 @@ impl GraphPreparer<'_> {
                 values: values.iter().map(|value| expr.prepare_wide(value)).collect(),
             },
             Op::Truncate(bytes) => Step::Truncate(expr.prepare_truncated(bytes)),
-            Op::Assert(cond) => Step::Assert(expr.prepare_narrow(cond)),
+            Op::Assert { cond, assertion } => {
+                Step::Assert { cond: expr.prepare_narrow(cond), assertion: *assertion }
+            }
             Op::Log { .. } => Step::Log,
             // `prepare_step` handles all operations except externs, so only this one remains.
             _ => {

@@ -273,5 +273,8 @@ pub(crate) enum Step {
     Truncate(NarrowExpr),
     /// Has an effect on traces only.
     Log,
-    Assert(NarrowExpr),
+    Assert {
+        cond: NarrowExpr,
+        assertion: u32,
+    },
 }

@@ -31,7 +31,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use crate::output::Output;
-use crate::switch::Switch;
+use crate::switch::{FailedAssertion, Switch};
 use crate::trace::hex;
 
 use command::{Command, Expected};
@@ -47,6 +47,12 @@ pub struct StfError {
     pub line: usize,
     /// Message for the user.
     pub message: String,
+}
+
+impl StfError {
+    fn new(name: &str, line: usize, message: String) -> Self {
+        Self { name: name.to_owned(), line, message: netkv_ir::shortened(message) }
+    }
 }
 
 impl fmt::Display for StfError {
@@ -107,6 +113,8 @@ pub struct StfReport {
     pub expectations: usize,
     /// Differences from the expected frames.
     pub mismatches: Vec<StfMismatch>,
+    /// Assertions that were false.
+    pub failed_assertions: Vec<FailedAssertion>,
 }
 
 impl StfReport {
@@ -152,15 +160,20 @@ const PACKET_GAP_NS: u64 = 1_000_000;
 /// [`StfError`] for a line that is not a command, a name that the program does not have, or a
 /// request that the switch rejects. Frames that differ are in the report.
 pub fn run(switch: &mut Switch, text: &str, name: &str) -> Result<StfReport, StfError> {
-    let mut report =
-        StfReport { name: name.to_owned(), packets: 0, expectations: 0, mismatches: Vec::new() };
+    let mut report = StfReport {
+        name: name.to_owned(),
+        packets: 0,
+        expectations: 0,
+        mismatches: Vec::new(),
+        failed_assertions: Vec::new(),
+    };
     let mut setup = setup::Setup::default();
     let mut seen = FramesByPort::new();
     let mut expected: Vec<ExpectedFrame> = Vec::new();
     let mut last_packet = None;
     let mut output = Output::new();
     for (line, text) in (1..).zip(text.lines()) {
-        let fail = |message: String| StfError { name: name.to_owned(), line, message };
+        let fail = |message: String| StfError::new(name, line, message);
         let Some(command) = command::parse_line(text).map_err(fail)? else { continue };
         match command {
             Command::Packet { port, bytes } => {
@@ -181,6 +194,7 @@ pub fn run(switch: &mut Switch, text: &str, name: &str) -> Result<StfReport, Stf
     }
     report.expectations = expected.len();
     report.mismatches = compare(expected, seen);
+    report.failed_assertions = switch.failed_assertions();
     Ok(report)
 }
 

@@ -24,7 +24,7 @@ pub fn record(
     let mut text = String::new();
     let mut done = setup::Setup::default();
     for (line, source) in (1..).zip(setup.lines()) {
-        let fail = |message: String| StfError { name: name.to_owned(), line, message };
+        let fail = |message: String| StfError::new(name, line, message);
         match command::parse_line(source).map_err(fail)? {
             Some(Command::Packet { .. } | Command::Expect { .. }) => continue,
             Some(command) => done.run(switch, command).map_err(fail)?,
@@ -52,7 +52,7 @@ pub fn record(
 pub fn frames(text: &str, name: &str) -> Result<Vec<(u16, Vec<u8>)>, StfError> {
     let mut frames = Vec::new();
     for (line, source) in (1..).zip(text.lines()) {
-        let fail = |message: String| StfError { name: name.to_owned(), line, message };
+        let fail = |message: String| StfError::new(name, line, message);
         if let Some(Command::Packet { port, bytes }) = command::parse_line(source).map_err(fail)? {
             frames.push((port, bytes));
         }

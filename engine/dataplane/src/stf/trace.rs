@@ -40,7 +40,7 @@ pub fn trace(
     let mut output = Output::new();
     let mut now_ns = 0;
     for (line, source) in (1..).zip(text.lines()) {
-        let fail = |message: String| StfError { name: name.to_owned(), line, message };
+        let fail = |message: String| StfError::new(name, line, message);
         match command::parse_line(source).map_err(fail)? {
             Some(Command::Packet { port, bytes }) => {
                 output.clear();

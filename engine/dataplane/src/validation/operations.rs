@@ -121,7 +121,10 @@ impl Validator<'_> {
                 })
             }
             Op::Log { args, .. } => args.iter().try_for_each(|arg| self.validate_expr(arg)),
-            Op::Assert(cond) => self.validate_expr_of_width(cond, 1),
+            Op::Assert { cond, assertion } => {
+                index(&program.assertions, *assertion, "assertion")?;
+                self.validate_expr_of_width(cond, 1)
+            }
             Op::Reject | Op::MarkToDrop | Op::Resubmit { .. } | Op::Recirculate { .. } => Ok(()),
         }
     }

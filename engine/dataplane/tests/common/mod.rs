@@ -88,6 +88,7 @@ impl ProgramBuilder {
                 digests: Vec::new(),
                 action_profiles: Vec::new(),
                 value_sets: Vec::new(),
+                assertions: Vec::new(),
                 controller_headers: Vec::new(),
                 parser: straight(Vec::new()),
                 verify_checksum: straight(Vec::new()),

@@ -266,6 +266,7 @@ pub(super) fn deparser(w: &mut Writer) {
     let mut emits = vec!["dump".to_owned()];
     emits.extend(layout.headers.iter().map(|(name, _)| name.clone()));
     emits.extend(layout.varbit.iter().map(|(name, _)| name.clone()));
+    emits.extend(layout.union.map(|_| "u".to_owned()));
     for stack in &layout.stacks {
         if w.rng.chance(70) {
             emits.push(stack.name.clone());

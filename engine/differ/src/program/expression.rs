@@ -253,7 +253,8 @@ fn boolean(w: &mut Writer, depth: usize) -> String {
 
 fn comparison(w: &mut Writer, depth: usize) -> String {
     let in_pipeline = w.code_kind != CodeKind::Function;
-    match w.rng.below(10) {
+    let in_control = matches!(w.code_kind, CodeKind::Action | CodeKind::Control);
+    match w.rng.below(11) {
         0..2 if in_pipeline => {
             let paths = w.layout.header_paths();
             format!("{}.isValid()", w.rng.pick(&paths).0)
@@ -267,6 +268,17 @@ fn comparison(w: &mut Writer, depth: usize) -> String {
             format!("({} {op} {})", a.0, w.rng.pick(&same).0)
         }
         3 if in_pipeline && w.rng.chance(30) => "(m.in1 == m.in2)".to_owned(),
+        4 if in_control && w.rng.chance(30) => {
+            let op = *w.rng.pick(&["==", "!="]);
+            let errors =
+                ["NoError", "PacketTooShort", "NoMatch", "StackOutOfBounds", "Odd", "Even"];
+            format!("(s.parser_error {op} error.{})", w.rng.pick(&errors))
+        }
+        10 if in_control => {
+            let op = *w.rng.pick(&["==", "!="]);
+            let kind = *w.rng.pick(&["first", "second", "last"]);
+            format!("((kind_t){} {op} kind_t.{kind})", expression(w, Ty::Bit(4), depth))
+        }
         _ => {
             let found = w.variable(|v| v.ty != Ty::Bool);
             let ty = match found {

@@ -1,6 +1,6 @@
 //! Generates calls of v1model's externs.
 
-use super::expression::expression;
+use super::expression::{expression, literal};
 use super::writer::{Array, CodeKind, Ty, Variable, Writer, line};
 use super::{MAX_ROUNDS, statement};
 
@@ -34,21 +34,48 @@ pub(super) fn write(w: &mut Writer) {
             line!(w, "truncate({length});");
         }
         17 if w.rng.chance(20) => line!(w, "mark_to_drop(s);"),
-        18 => {
-            if let Some(found) = w.variable(|v| matches!(v.ty, Ty::Bit(_))) {
-                line!(w, "log_msg(\"value {{}}\", {{ {} }});", found.text);
-            }
-        }
-        19 if w.features.assertions => {
-            let cond = expression(w, Ty::Bool, 1);
-            let check = *w.rng.pick(&["assert", "assume"]);
-            line!(w, "{check}({cond});");
-        }
+        18 => log_message(w),
+        19 => assertion(w),
         20 if w.ingress => {
             let group = if w.rng.chance(90) { w.rng.below(4) } else { 77 };
             line!(w, "s.mcast_grp = 16w{group};");
         }
         _ => egress_spec(w),
+    }
+}
+
+fn log_message(w: &mut Writer) {
+    let values: Vec<String> = (0..w.rng.below(3))
+        .filter_map(|_| w.variable(|v| v.ty != Ty::Bool).map(|found| found.text))
+        .collect();
+    if values.is_empty() {
+        line!(w, "log_msg(\"here\");");
+    } else {
+        let places = vec!["{}"; values.len()].join(" and ");
+        line!(w, "log_msg(\"values {places}\", {{ {} }});", values.join(", "));
+    }
+}
+
+fn assertion(w: &mut Writer) {
+    let cond = if w.features.false_assertions && w.rng.chance(50) {
+        expression(w, Ty::Bool, 1)
+    } else {
+        tautology(w)
+    };
+    let check = *w.rng.pick(&["assert", "assume"]);
+    line!(w, "{check}({cond});");
+}
+
+/// A condition that holds for each value of a variable.
+fn tautology(w: &mut Writer) -> String {
+    let Some(Variable { text, ty, .. }) = w.variable(|v| matches!(v.ty, Ty::Bit(_))) else {
+        return "true".to_owned();
+    };
+    let other = literal(w, ty);
+    match w.rng.below(3) {
+        0 => format!("({text} | {other}) >= {text}"),
+        1 => format!("({text} & {other}) <= {text}"),
+        _ => format!("(~{text}) != {text}"),
     }
 }
 

@@ -3,10 +3,14 @@
 /// Features that only some programs may use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Features {
-    /// Random numbers and time: each switch has its own.
+    /// Random numbers, time and queues: each switch has its own.
     pub(super) nondeterminism: bool,
-    /// `assert` and `assume`: bmv2 ends if one fails.
-    pub(super) assertions: bool,
+    /// Assertions that may be false: bmv2 ends at one.
+    pub(super) false_assertions: bool,
+    /// Loops: the p4c of a bmv2 may not have them.
+    pub(super) loops: bool,
+    /// Header unions: bmv2 reads the fields of their invalid headers from another place.
+    pub(super) unions: bool,
     /// Indices into arrays and stacks that may be out of range. A bmv2 that is built without
     /// assertions does not check the index of an array, and ends at that of a stack.
     pub(super) any_index: bool,
@@ -31,7 +35,9 @@ impl Features {
     const fn all(allowed: bool) -> Self {
         Self {
             nondeterminism: allowed,
-            assertions: allowed,
+            false_assertions: allowed,
+            loops: allowed,
+            unions: allowed,
             any_index: allowed,
             signed_parts: allowed,
             direct_meters: allowed,

@@ -27,6 +27,8 @@ pub(super) struct Layout {
     /// Name and type; without the varbit header.
     pub(super) headers: Vec<(String, usize)>,
     pub(super) stacks: Vec<Stack>,
+    /// Types of the two headers of the union, if there is one.
+    pub(super) union: Option<[usize; 2]>,
     /// The header with a varbit, if there is one.
     pub(super) varbit: Option<(String, usize)>,
     meta: Vec<(String, Ty)>,
@@ -79,7 +81,7 @@ fn header_type(rng: &mut Rng, number: usize) -> HeaderType {
 
 impl Layout {
     /// `keeps_fields`: as that of [`super::writer::Writer`].
-    pub(super) fn new(rng: &mut Rng, keeps_fields: bool) -> Self {
+    pub(super) fn new(rng: &mut Rng, keeps_fields: bool, unions: bool) -> Self {
         let mut types: Vec<HeaderType> =
             (0..1 + rng.below(3)).map(|number| header_type(rng, number)).collect();
         let count = types.len() + rng.below(3);
@@ -98,6 +100,8 @@ impl Layout {
                 size: 1 + rng.below(4),
             })
             .collect();
+        let union = (unions && !fixed && rng.chance(25))
+            .then(|| [rng.below(types.len()), rng.below(types.len())]);
         let varbit = (!fixed && rng.chance(35)).then(|| {
             let mut of = header_type(rng, types.len());
             of.varbit = Some(8 * (1 + rng.below(40)));
@@ -121,7 +125,7 @@ impl Layout {
             .collect();
         let meta_header = rng.chance(20).then_some(0);
         let has_sum = keeps_fields && rng.chance(70);
-        Self { types, headers, stacks, varbit, meta, inner, digests, has_sum, meta_header }
+        Self { types, headers, stacks, union, varbit, meta, inner, digests, has_sum, meta_header }
     }
 
     /// The metadata that is written to the sent packet, so that every difference is observable.
@@ -142,6 +146,9 @@ impl Layout {
             self.headers.iter().map(|(name, of)| (format!("h.{name}"), *of)).collect();
         for stack in &self.stacks {
             paths.extend((0..stack.size).map(|i| (format!("h.{}[{i}]", stack.name), stack.of)));
+        }
+        if let Some([a, b]) = self.union {
+            paths.extend([("h.u.a".to_owned(), a), ("h.u.b".to_owned(), b)]);
         }
         paths.extend(self.meta_header.map(|of| ("m.hd".to_owned(), of)));
         paths
@@ -176,6 +183,13 @@ pub(super) fn declare(w: &mut Writer) {
         line!(w, "bit<{}> pad;", 8 - odd);
     }
     line!(w, "}}");
+    if let Some(of) = layout.union {
+        let [a, b] = of.map(|of| &layout.types[of].name);
+        line!(w, "header_union u_t {{");
+        line!(w, "{a} a;");
+        line!(w, "{b} b;");
+        line!(w, "}}");
+    }
     line!(w, "struct headers_t {{");
     for (name, of) in layout.headers.iter().chain(&layout.varbit) {
         line!(w, "{} {name};", layout.types[*of].name);
@@ -183,6 +197,9 @@ pub(super) fn declare(w: &mut Writer) {
     line!(w, "dump_t dump;");
     for stack in &layout.stacks {
         line!(w, "{}[{}] {};", layout.types[stack.of].name, stack.size, stack.name);
+    }
+    if layout.union.is_some() {
+        line!(w, "u_t u;");
     }
     line!(w, "}}");
     line!(w, "struct inner_t {{");
@@ -243,17 +260,22 @@ pub(super) fn declare_parameters(w: &mut Writer, standard: bool) {
         w.declare_variable(format!("m.in2.{name}"), *ty, true);
     }
     if standard {
-        for (name, width, writable) in [
-            ("ingress_port", 9, false),
-            ("egress_port", 9, false),
-            ("instance_type", 32, false),
-            ("packet_length", 32, false),
-            ("egress_rid", 16, false),
-            ("ingress_global_timestamp", 48, false),
-            ("priority", 3, true),
-            ("checksum_error", 1, false),
+        // Time and queues are those of a switch.
+        for (name, width, writable, own) in [
+            ("ingress_port", 9, false, false),
+            ("egress_port", 9, false, false),
+            ("instance_type", 32, false, false),
+            ("packet_length", 32, false, false),
+            ("egress_rid", 16, false, false),
+            ("ingress_global_timestamp", 48, false, true),
+            ("priority", 3, true, false),
+            ("checksum_error", 1, false, false),
+            ("enq_timestamp", 32, false, true),
+            ("enq_qdepth", 19, false, true),
+            ("deq_timedelta", 32, false, true),
+            ("deq_qdepth", 19, false, true),
         ] {
-            if name == "ingress_global_timestamp" && !w.features.nondeterminism {
+            if own && !w.features.nondeterminism {
                 continue;
             }
             let writable = writable && w.code_kind != CodeKind::Parser;

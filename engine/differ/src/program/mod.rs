@@ -40,6 +40,8 @@ fn program(mut writer: Writer) -> String {
     line!(writer, "#include <v1model.p4>");
     line!(writer, "");
     line!(writer, "error {{ Odd, Even }}");
+    line!(writer, "enum choice_t {{ one, two }}");
+    line!(writer, "enum bit<4> kind_t {{ first = 1, second = 3, last = 12 }}");
     layout::declare(&mut writer);
     control::functions(&mut writer);
     parser::write(&mut writer);

@@ -26,6 +26,10 @@ pub(super) fn write(w: &mut Writer) {
         let at = 1 + w.rng.below(reads.len());
         reads.insert(at, ExtractedHeader::Stack(stack.name.clone()));
     }
+    if layout.union.is_some() {
+        let (at, header) = (1 + w.rng.below(reads.len()), *w.rng.pick(&["u.a", "u.b"]));
+        reads.insert(at, ExtractedHeader::Header(header.to_owned()));
+    }
     if let Some((name, of)) = &layout.varbit {
         let at = 1 + w.rng.below(reads.len());
         reads.insert(

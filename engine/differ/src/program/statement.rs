@@ -19,7 +19,7 @@ pub(super) fn statements(w: &mut Writer, count: usize, depth: usize) {
 
 fn statement(w: &mut Writer, depth: usize) {
     let in_pipeline = matches!(w.code_kind, CodeKind::Action | CodeKind::Control);
-    match w.rng.below(40) {
+    match w.rng.below(43) {
         0..12 => assignment(w),
         12..14 => slice_assignment(w),
         14..16 => {
@@ -49,6 +49,8 @@ fn statement(w: &mut Writer, depth: usize) {
             let (a, b) = (w.rng.between(1, 2), w.rng.between(1, 2));
             line!(w, "m.in{a} = m.in{b};");
         }
+        40 if in_pipeline && depth > 0 => choice(w),
+        41 if in_pipeline && depth > 0 && w.features.loops => repeat(w),
         _ => assignment(w),
     }
 }
@@ -106,6 +108,52 @@ fn branch(w: &mut Writer, depth: usize) {
         let count = 1 + w.rng.below(3);
         statements(w, count, depth - 1);
     }
+    line!(w, "}}");
+}
+
+/// Writes a variable of an enum, and a branch that depends on it.
+fn choice(w: &mut Writer) {
+    let (name, cond) = (w.unique_name("e"), expression(w, Ty::Bool, 1));
+    line!(w, "choice_t {name} = choice_t.one;");
+    line!(w, "if ({cond}) {{");
+    line!(w, "{name} = choice_t.two;");
+    line!(w, "}}");
+    let op = *w.rng.pick(&["==", "!="]);
+    line!(w, "if ({name} {op} choice_t.two) {{");
+    statements(w, 1, 0);
+    line!(w, "}}");
+}
+
+/// Writes a loop of a few rounds. It applies no table: a packet may reach a table once.
+fn repeat(w: &mut Writer) {
+    let (i, rounds, known) = (w.unique_name("i"), w.rng.below(4), w.variables.len());
+    if w.rng.chance(50) {
+        line!(w, "for (bit<8> {i} in 8w0 .. 8w{rounds}) {{");
+    } else {
+        let bound = if w.rng.chance(50) {
+            format!("8w{rounds}")
+        } else {
+            format!("(8w3 & {})", expression(w, Ty::Bit(8), 1))
+        };
+        line!(w, "for (bit<8> {i} = 0; {i} < {bound}; {i} = {i} + 1) {{");
+    }
+    w.declare_variable(i, Ty::Bit(8), false);
+    for _ in 0..1 + w.rng.below(2) {
+        match w.rng.below(4) {
+            0..2 => assignment(w),
+            2 => element_assignment(w),
+            _ => extern_call::write(w),
+        }
+    }
+    if w.rng.chance(50) {
+        let cond = expression(w, Ty::Bool, 1);
+        let leave = *w.rng.pick(&["break", "continue"]);
+        line!(w, "if ({cond}) {{");
+        line!(w, "{leave};");
+        line!(w, "}}");
+        assignment(w);
+    }
+    w.variables.truncate(known);
     line!(w, "}}");
 }
 

@@ -120,7 +120,7 @@ impl Writer {
     pub(super) fn new(seed: u64, features: Features) -> Self {
         let mut rng = Rng::new(seed, "program");
         let keeps_fields = Rng::new(seed, "keeps fields").chance(15);
-        let layout = Layout::new(&mut rng, keeps_fields);
+        let layout = Layout::new(&mut rng, keeps_fields, features.unions);
         let has_dump = rng.chance(85);
         Self {
             seed,

@@ -59,7 +59,8 @@ fn parse(requests: &mut Requests) -> (Vec<Vec<Vec<u8>>>, Option<String>) {
         match requests.next_request() {
             Ok(Some(words)) => found.push(words.iter().map(<[u8]>::to_vec).collect()),
             Ok(None) => return (found, None),
-            Err(ProtocolError(text)) => return (found, Some(text)),
+            Err(ProtocolError::Malformed(text)) => return (found, Some(text)),
+            Err(ProtocolError::Foreign) => return (found, Some("foreign".to_owned())),
         }
     }
 }

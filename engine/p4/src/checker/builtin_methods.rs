@@ -8,7 +8,44 @@ use crate::diagnostics::did_you_mean;
 use crate::hir::{Call, Callee, HExpr, HExprKind};
 use crate::types::Ty;
 
+/// Methods of types and of their values.
+const SIZE_METHODS: &[&str] =
+    &["minSizeInBits", "minSizeInBytes", "maxSizeInBits", "maxSizeInBytes"];
+
 impl Checker<'_> {
+    /// Checks a method call on the name of a type, which has the methods of sizes only.
+    pub(super) fn check_type_method(
+        &mut self,
+        name: &Name,
+        ty: &Ty,
+        method: &Name,
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
+        if SIZE_METHODS.contains(&&*method.text) {
+            let ty = self.hir.types.base(ty);
+            return self.check_size_method(&ty, method, args, span);
+        }
+        let hint = did_you_mean(&method.text, SIZE_METHODS.iter().copied());
+        let message = format!("Type '{}' has no method '{}'.{hint}", name.text, method.text);
+        self.error_expr(method.span, message)
+    }
+
+    /// `minSizeInBits` and its relatives: constants of type `int`.
+    fn check_size_method(&mut self, ty: &Ty, method: &Name, args: &[Arg], span: Span) -> HExpr {
+        if let Some(arg) = args.first() {
+            let message = format!("'{}' takes no arguments.", method.text);
+            return self.error_expr(arg.expr.span, message);
+        }
+        let Some((least, most)) = self.hir.types.size(ty) else {
+            let message = format!("A {} has no size in bits.", self.show(ty));
+            return self.error_expr(method.span, message);
+        };
+        let bits = if method.text.starts_with("min") { least } else { most };
+        let size = if method.text.ends_with("Bytes") { bits.div_ceil(8) } else { bits };
+        HExpr::constant(size, Ty::InfInt, span)
+    }
+
     /// Checks a method call on a value: `isValid`, `push_front`, `minSizeInBits` and so on.
     pub(super) fn check_builtin_method(
         &mut self,
@@ -21,15 +58,8 @@ impl Checker<'_> {
         if ty == Ty::Unknown {
             return HExpr::error(span);
         }
-        let size = match &*method.text {
-            "minSizeInBits" => self.hir.types.size(&ty).map(|s| s.0),
-            "maxSizeInBits" => self.hir.types.size(&ty).map(|s| s.1),
-            "minSizeInBytes" => self.hir.types.size(&ty).map(|s| s.0.div_ceil(8)),
-            "maxSizeInBytes" => self.hir.types.size(&ty).map(|s| s.1.div_ceil(8)),
-            _ => None,
-        };
-        if let Some(size) = size {
-            return HExpr::constant(size, Ty::InfInt, span);
+        if SIZE_METHODS.contains(&&*method.text) {
+            return self.check_size_method(&ty, method, args, span);
         }
         let is_header = self.hir.types.is_header(&ty);
         let is_stack = matches!(ty, Ty::Stack(..));

@@ -52,7 +52,13 @@ impl Checker<'_> {
         args: &[Arg],
         span: Span,
     ) -> HExpr {
-        match self.lookup(&name.text).cloned() {
+        let symbol = self.lookup(&name.text).cloned();
+        if let (Some(Symbol::Functions(_) | Symbol::Action(_)), Some(ty)) = (&symbol, types.first())
+        {
+            let message = format!("'{}' takes no type arguments.", name.text);
+            return self.error_expr(ty.span, message);
+        }
+        match symbol {
             Some(Symbol::Functions(overloads)) => {
                 let fits = |c: &Self, id: usize| {
                     let params = &c.hir.functions[id].params;
@@ -176,6 +182,10 @@ impl Checker<'_> {
                 Some(Symbol::Table(id)) => return self.check_table_apply(id, method, args, span),
                 Some(Symbol::Type(Ty::Block(block))) => {
                     return self.check_direct_invocation(block, name, method, args, span);
+                }
+                Some(Symbol::Type(Ty::Unknown)) => return HExpr::error(span),
+                Some(Symbol::Type(ty)) => {
+                    return self.check_type_method(name, &ty, method, args, span);
                 }
                 Some(Symbol::Var(id, Ty::Block(block))) => {
                     return self.check_block_apply(id, block, method, args, span);
@@ -335,7 +345,11 @@ impl Checker<'_> {
         let bindings: Bindings =
             def.type_params.iter().cloned().zip(type_args.iter().cloned()).collect();
         let callee = Callee::Method(id, def.name.clone(), method.text.clone());
-        self.check_extern_call(callee, &overloads, bindings, types, args, span)
+        let call = self.check_extern_call(callee, &overloads, bindings, types, args, span);
+        if let HExprKind::Call(checked) = &call.kind {
+            self.check_packet_method(checked);
+        }
+        call
     }
 
     pub(super) fn check_arg_expr(&mut self, expr: &Expr, hint: Option<&Ty>) -> Option<HExpr> {

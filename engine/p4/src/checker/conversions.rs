@@ -94,19 +94,15 @@ impl Checker<'_> {
         if a.ty == b.ty {
             return (a, b);
         }
-        let is_number = |c: &Self, ty: &Ty| matches!(c.hir.types.base(ty), Ty::Bit(_) | Ty::Int(_));
         match (&a.ty, &b.ty) {
-            (Ty::InfInt, other) if is_number(self, other) => {
-                let to = self.hir.types.base(&b.ty.clone());
-                let checked = self.convert(a, &to);
-                let ty = b.ty.clone();
-                (HExpr { ty, ..checked }, b)
+            (Ty::InfInt, Ty::Bit(_) | Ty::Int(_)) => {
+                let to = b.ty.clone();
+                (self.convert(a, &to), b)
             }
-            (other, Ty::InfInt) if is_number(self, other) => {
-                let to = self.hir.types.base(&a.ty.clone());
-                let checked = self.convert(b, &to);
-                let ty = a.ty.clone();
-                (a, HExpr { ty, ..checked })
+            (Ty::Bit(_) | Ty::Int(_), Ty::InfInt) => {
+                let to = a.ty.clone();
+                let b = self.convert(b, &to);
+                (a, b)
             }
             (Ty::Enum(_), Ty::Bit(_) | Ty::Int(_) | Ty::InfInt) => {
                 let checked = self.convert_to_underlying_type(a);

@@ -117,6 +117,15 @@ impl Checker<'_> {
         let id = overloads.iter().copied().find(|id| fits(self, *id)).unwrap_or(overloads[0]);
         let function = self.generics.functions[id].0.clone();
         let signature = &function.0;
+        if !types.is_empty() && types.len() != signature.type_params.len() {
+            let message = format!(
+                "'{}' takes {} type arguments, but {} are given.",
+                name.text,
+                signature.type_params.len(),
+                types.len()
+            );
+            return self.error_expr(span, message);
+        }
         let mut bindings = Bindings::new();
         let given: Vec<Ty> = types.iter().map(|ty| self.check_type(ty)).collect();
         for (param, ty) in signature.type_params.iter().zip(given) {

@@ -1,13 +1,14 @@
 //! Checks instantiations: extern objects, parsers, controls and the package `main`.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use netkv_ir::Span;
 
 use super::type_inference::{Bindings, substitute};
-use super::{Checker, ExpectedSymbol, Symbol};
+use super::{Checker, Context, ExpectedSymbol, Symbol};
 use crate::ast::{self, Arg, Decl, Dir, ExprKind, Name};
-use crate::hir::{Annotations, HExpr, HExprKind, HInstance, InstanceKind};
+use crate::hir::{Annotations, DeclId, HExpr, HExprKind, HInstance, InstanceKind};
 use crate::types::Ty;
 
 /// Block of the pipeline: its name, whether it is a parser, and its parameters.
@@ -76,6 +77,20 @@ impl Checker<'_> {
         let (kind, args) = match ty {
             Ty::Unknown => return None,
             Ty::Block(id) => {
+                let is_parser = self.hir.blocks[*id].is_parser;
+                let message = match self.context {
+                    Context::Parser if !is_parser => {
+                        "A parser cannot have an instance of a control."
+                    }
+                    Context::Control if is_parser => {
+                        "A control cannot have an instance of a parser."
+                    }
+                    _ => "",
+                };
+                if !message.is_empty() {
+                    self.error(span, message);
+                    return None;
+                }
                 let params: Vec<_> = self.hir.blocks[*id]
                     .ctor_params
                     .iter()
@@ -144,7 +159,13 @@ impl Checker<'_> {
     /// A constructor argument: a constant, the name of an instance, or an instance created here.
     fn check_ctor_arg(&mut self, expr: &ast::Expr, ty: &Ty) -> HExpr {
         if !matches!(ty, Ty::Block(_) | Ty::BlockType(..) | Ty::Extern(..)) {
-            return self.check_expr_of_type(expr, ty);
+            let value = self.check_expr_of_type(expr, ty);
+            if let Some(id) = run_time_value(&value, &self.parameters) {
+                let message = "The argument of a constructor must be a constant; this value is \
+                               only known when a packet is processed.";
+                self.error(id, message);
+            }
+            return value;
         }
         let value = match self.instance_expr(expr) {
             Some(Some(instance)) => {
@@ -342,5 +363,16 @@ impl Checker<'_> {
                 );
             }
         }
+    }
+}
+
+/// Position of a part of the value that is only known when a packet is processed.
+fn run_time_value(value: &HExpr, parameters: &HashMap<DeclId, Dir>) -> Option<Span> {
+    match &value.kind {
+        HExprKind::Var(id) => {
+            let known = parameters.get(id).is_none_or(|dir| *dir == Dir::None);
+            (!known).then_some(value.span)
+        }
+        kind => kind.operands().into_iter().find_map(|part| run_time_value(part, parameters)),
     }
 }

@@ -29,6 +29,7 @@ mod expr;
 mod generics;
 mod instance;
 mod operators;
+mod packet_methods;
 mod parser_state;
 mod stmt;
 mod table;
@@ -258,14 +259,7 @@ impl Checker<'_> {
     fn check_params(&mut self, params: &[ast::Param]) -> Vec<HParam> {
         let mut checked = Vec::new();
         for param in params {
-            let mut ty = self.check_type(&param.ty);
-            if ty == Ty::InfInt && param.dir != ast::Dir::None {
-                self.error(
-                    param.ty.span,
-                    "A parameter of type int is a constant, and has no direction.",
-                );
-                ty = Ty::Unknown;
-            }
+            let ty = self.check_param_type(param);
             let default = param.default.as_ref().map(|e| {
                 let value = self.check_expr_of_type(e, &ty);
                 if !self.is_const(&value) {

@@ -119,7 +119,13 @@ impl Checker<'_> {
     }
 
     fn check_equality(&mut self, op: BinOp, text: &str, a: HExpr, b: HExpr, span: Span) -> HExpr {
-        let (a, b) = self.unify_types(a, b);
+        let (a, b) = match (&a.ty, &b.ty) {
+            // Members of two enums are compared as values of their underlying types.
+            (Ty::Enum(x), Ty::Enum(y)) if x != y => {
+                (self.convert_to_underlying_type(a), self.convert_to_underlying_type(b))
+            }
+            _ => self.unify_types(a, b),
+        };
         let comparable = matches!(
             self.hir.types.base(&a.ty),
             Ty::Varbit(_)
@@ -151,7 +157,12 @@ impl Checker<'_> {
             Ty::InfInt => b.as_const().is_some() && a.as_const().is_some(),
             _ => false,
         };
-        let right_fits = matches!(b.ty, Ty::Bit(_) | Ty::InfInt);
+        // A constant may have a signed type.
+        let right_fits = match b.ty {
+            Ty::Bit(_) | Ty::InfInt => true,
+            Ty::Int(_) => b.as_const().is_some(),
+            _ => false,
+        };
         if !left_fits || !right_fits {
             return self.report_mismatch(text, &a, &b, span);
         }

@@ -1,6 +1,7 @@
 //! Checks tables: properties, keys, and lists of actions.
 
 use netkv_ir::MatchKind;
+use num_bigint::BigInt;
 
 use super::call::applies_table;
 use super::{Checker, ExpectedSymbol, Symbol};
@@ -391,6 +392,9 @@ impl Checker<'_> {
                         expr.span,
                         format!("The size of a table is a number, not a {shown}."),
                     );
+                }
+                if size.as_const().is_some_and(|value| *value < BigInt::ZERO) {
+                    self.error(expr.span, "The size of a table cannot be negative.");
                 }
                 if contains_field(&size) {
                     self.error(expr.span, "The size of a table must be a constant.");

@@ -50,7 +50,13 @@ impl Checker<'_> {
 
     fn check_entry(&mut self, table: &HTable, entry: &Entry, types: &[Ty]) -> Option<HEntry> {
         let keys = self.check_key_sets(&entry.keys, types)?;
-        for set in &keys {
+        for (set, key) in keys.iter().zip(&table.keys) {
+            if let (KeySet::Mask(value, _) | KeySet::Range(value, _), MatchKind::Exact) =
+                (set, key.kind)
+            {
+                let message = format!("Key '{}' is exact, so an entry has one value.", key.name);
+                self.error(value.span, message);
+            }
             if let KeySet::Range(low, high) = set
                 && low.as_const() > high.as_const()
             {

@@ -41,7 +41,23 @@ impl Checker<'_> {
                 self.check_width(width, MAX_VARBIT).map_or(Ty::Unknown, Ty::Varbit)
             }
             TypeKind::Tuple(parts) => {
-                Ty::Tuple(parts.iter().map(|part| self.check_type(part)).collect::<Vec<_>>().into())
+                let checked: Vec<Ty> = parts.iter().map(|part| self.check_type(part)).collect();
+                for (part, ty) in parts.iter().zip(&checked) {
+                    if matches!(
+                        ty,
+                        Ty::Extern(..)
+                            | Ty::Block(_)
+                            | Ty::BlockType(..)
+                            | Ty::Package(_)
+                            | Ty::Void
+                    ) {
+                        let shown = self.show(ty);
+                        let message = format!("A tuple holds values, and {shown} has none.");
+                        self.error(part.span, message);
+                        return Ty::Unknown;
+                    }
+                }
+                Ty::Tuple(checked.into())
             }
             TypeKind::List => {
                 self.reporter.unsupported(ty.span, "The type 'list'");
@@ -147,8 +163,14 @@ impl Checker<'_> {
     /// Value of an expression that must be a constant. Otherwise, reports an error about `what`.
     pub(super) fn const_u32(&mut self, expr: &Expr, what: &str) -> Option<u32> {
         let value = self.check_expr(expr, None);
-        if value.ty == Ty::Unknown {
-            return None;
+        match self.hir.types.base(&value.ty) {
+            Ty::Unknown => return None,
+            Ty::Bit(_) | Ty::Int(_) | Ty::InfInt | Ty::Enum(_) => {}
+            _ => {
+                let shown = self.show(&value.ty);
+                self.error(expr.span, format!("{what} must be a number, not a {shown}."));
+                return None;
+            }
         }
         match value.as_const().map(u32::try_from) {
             Some(Ok(value)) => Some(value),
@@ -209,7 +231,11 @@ impl Checker<'_> {
                 }
             };
             let mut pairs = Vec::new();
-            for (key, expr) in &annotation.pairs {
+            for (i, (key, expr)) in annotation.pairs.iter().enumerate() {
+                if annotation.pairs[..i].iter().any(|(before, _)| before.text == key.text) {
+                    let message = format!("This annotation has two values '{}'.", key.text);
+                    self.error(key.span, message);
+                }
                 pairs.push((key.text.clone(), value(self, expr)));
             }
             if annotation.structured {
@@ -410,10 +436,42 @@ impl Checker<'_> {
         })
     }
 
+    /// Type of a parameter; [`Ty::Unknown`] if there can be no such parameter.
+    pub(super) fn check_param_type(&mut self, param: &ast::Param) -> Ty {
+        let ty = self.check_type(&param.ty);
+        let writable = matches!(param.dir, ast::Dir::Out | ast::Dir::InOut);
+        if let (true, Some(default)) = (writable, &param.default) {
+            let message = format!(
+                "Parameter '{}' is written, so it has no default value: its argument must be a \
+                 variable.",
+                param.name.text
+            );
+            self.error(default.span, message);
+        }
+        let message = match &ty {
+            Ty::Void | Ty::MatchKind | Ty::Package(_) => {
+                format!("A parameter cannot have the type {}.", self.show(&ty))
+            }
+            Ty::InfInt | Ty::Str if param.dir != ast::Dir::None => format!(
+                "A parameter of type {} is a constant, and has no direction.",
+                self.show(&ty)
+            ),
+            Ty::Extern(..) if param.dir != ast::Dir::None => {
+                format!(
+                    "A parameter of type {} is an instance, and has no direction.",
+                    self.show(&ty)
+                )
+            }
+            _ => return ty,
+        };
+        self.error(param.ty.span, message);
+        Ty::Unknown
+    }
+
     pub(super) fn check_param_types(&mut self, params: &[ast::Param]) -> Vec<ParamType> {
         let mut checked = Vec::new();
         for param in params {
-            let ty = self.check_type(&param.ty);
+            let ty = self.check_param_type(param);
             checked.push(ParamType { name: param.name.text.clone(), dir: param.dir, ty });
         }
         checked

@@ -120,7 +120,7 @@ impl LiveWords {
             Op::Count { index: expr, .. }
             | Op::Advance(expr)
             | Op::ExtractVarbit { bits: expr, .. }
-            | Op::Assert(expr) => self.mark_expr(program, expr),
+            | Op::Assert { cond: expr, .. } => self.mark_expr(program, expr),
             Op::Verify { cond, error } => {
                 self.mark_expr(program, cond);
                 self.mark_expr(program, error);

@@ -86,7 +86,8 @@ impl Lowerer<'_> {
             }
             "assert" | "assume" => {
                 let cond = self.scalar_arg(call, 0);
-                self.push_op(Op::Assert(cond));
+                let assertion = self.assertion();
+                self.push_op(Op::Assert { cond, assertion });
             }
             "log_msg" => {
                 let Some(format) = self.required_arg(call, 0) else { return RValue::Void };

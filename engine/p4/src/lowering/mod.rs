@@ -209,6 +209,7 @@ fn empty(name: &str, files: Vec<String>) -> Program {
         digests: Vec::new(),
         action_profiles: Vec::new(),
         value_sets: Vec::new(),
+        assertions: Vec::new(),
         controller_headers: Vec::new(),
         parser: Cfg::default(),
         verify_checksum: Cfg::default(),
@@ -223,6 +224,16 @@ impl Lowerer<'_> {
     fn push_op(&mut self, op: Op) {
         let span = self.span;
         self.graph.push_op(op, span);
+    }
+
+    /// The assertion at the present place of the source.
+    fn assertion(&mut self) -> u32 {
+        let (span, known) = (self.span, &mut self.program.assertions);
+        let found = known.iter().position(|it| *it == span).unwrap_or_else(|| {
+            known.push(span);
+            known.len() - 1
+        });
+        found as u32
     }
 
     fn end_block(&mut self, end: Terminator) {

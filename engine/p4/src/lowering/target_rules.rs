@@ -49,7 +49,7 @@ fn extern_name(op: &Op) -> Option<&'static str> {
 fn check_parser(graph: &Cfg, reporter: &mut Reporter) {
     for (op, span) in ops(graph) {
         let name = match op {
-            Op::Assert(_) => Some("An assertion"),
+            Op::Assert { .. } => Some("An assertion"),
             op => extern_name(op),
         };
         if let Some(name) = name {
@@ -88,7 +88,7 @@ fn check_deparser(graph: &Cfg, reporter: &mut Reporter) {
         "The deparser of v1model can only emit headers: do this in the egress control.";
     for (op, span) in ops(graph) {
         let allowed = match op {
-            Op::Emit(_) | Op::EmitStack(_) | Op::Log { .. } | Op::Assert(_) => true,
+            Op::Emit(_) | Op::EmitStack(_) | Op::Log { .. } | Op::Assert { .. } => true,
             // The declaration of a variable.
             Op::ZeroWords { .. } | Op::SetInvalid(_) => true,
             Op::Assign { value, .. } => matches!(value, Expr::Const(_)),

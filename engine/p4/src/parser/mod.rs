@@ -2,6 +2,7 @@
 //!
 //! After an error, it continues after the next `;` or `}`. Each module parses one kind of syntax.
 
+mod annotations;
 mod decl;
 mod expr;
 mod stmt;
@@ -10,7 +11,7 @@ mod types;
 
 use netkv_ir::Span;
 
-use crate::ast::{Annotation, Decl, Name};
+use crate::ast::{Decl, Name};
 use crate::diagnostics::Reporter;
 use crate::token::{Token, TokenKind};
 
@@ -57,12 +58,6 @@ const KEYWORDS: &[&str] = &[
     "void",
     "while",
 ];
-
-/// Annotations whose bodies are parsed as expressions.
-const EXPR_ANNOTATIONS: &[&str] = &["field_list", "id", "priority"];
-
-/// Annotations whose bodies are lists of `key = value`.
-const PAIR_ANNOTATIONS: &[&str] = &["pkginfo", "platform_property"];
 
 /// Parsing failed, and the error was reported.
 pub(crate) struct ParseFailed;
@@ -166,6 +161,12 @@ impl Parser<'_> {
     fn parse_name(&mut self, what: &str) -> ParseResult<Name> {
         let token = self.peek().clone();
         match token.ident() {
+            Some(text) if &**text == "_" => {
+                let message = format!(
+                    "Expected {what}; '_' is not a name, because it stands for a value without use."
+                );
+                self.error(token.span, message)
+            }
             Some(text) if !KEYWORDS.contains(&&**text) => {
                 self.bump();
                 Ok(Name { text: text.clone(), span: token.span })
@@ -255,99 +256,6 @@ impl Parser<'_> {
                 return;
             }
         }
-    }
-
-    /// Parses the body of `@p4runtime_translation("uri", bit<W>)`, after the `(`. The second part is
-    /// `string`, too, or a width alone.
-    fn parse_translation(&mut self) -> ParseResult<(std::rc::Rc<str>, Option<u32>)> {
-        let TokenKind::Str(uri) = self.peek().kind.clone() else {
-            return self.error_unexpected("a string, the URI of the translation");
-        };
-        self.bump();
-        self.expect(",", "after the URI of the translation")?;
-        if self.eat_word("string") {
-            return Ok((uri, None));
-        }
-        let bits = self.eat_word("bit");
-        if bits {
-            self.expect("<", "after 'bit'")?;
-        }
-        let TokenKind::Int { value, .. } = self.peek().kind.clone() else {
-            return self.error_unexpected("'bit<W>' with a number, or 'string'");
-        };
-        let Ok(width) = u32::try_from(value) else {
-            return self.error_unexpected("a width");
-        };
-        self.bump();
-        if bits {
-            self.expect(">", "after the width")?;
-        }
-        Ok((uri, Some(width)))
-    }
-
-    fn parse_annotations(&mut self) -> ParseResult<Vec<Annotation>> {
-        let mut found = Vec::new();
-        while self.peek().is("@") {
-            let span = self.bump().span;
-            let token = self.bump();
-            let Some(name) = token.ident().cloned() else {
-                return self.error(token.span, "Expected the name of an annotation after '@'.");
-            };
-            let mut text = format!("@{name}");
-            let (mut string, mut exprs, mut pairs) = (None, Vec::new(), Vec::new());
-            let mut translation = None;
-            let structured = self.peek().is("[");
-            let close = if structured { "]" } else { ")" };
-            if self.peek().is("(") || self.peek().is("[") {
-                let start = self.at;
-                let mut open = 0;
-                loop {
-                    if self.at_end() {
-                        return self.error(span, "The body of this annotation has no end.");
-                    }
-                    let token = self.bump();
-                    text.push_str(&token.text());
-                    if let (TokenKind::Str(s), None) = (&token.kind, &string) {
-                        string = Some(s.clone());
-                    }
-                    match token.kind {
-                        TokenKind::Punct("(" | "[" | "{") => open += 1,
-                        TokenKind::Punct(")" | "]" | "}") => open -= 1,
-                        _ => {}
-                    }
-                    if open == 0 {
-                        break;
-                    }
-                }
-                let end = self.at;
-                self.at = start + 1;
-                if &*name == "p4runtime_translation" {
-                    translation = Some(self.parse_translation()?);
-                } else if PAIR_ANNOTATIONS.contains(&&*name)
-                    || structured && self.ahead(1).is("=") && !self.peek().is("]")
-                {
-                    pairs = self.parse_list(close, |p| {
-                        let key = p.parse_name("the key of a value")?;
-                        p.expect("=", "after the key of a value")?;
-                        Ok((key, p.parse_expr()?))
-                    })?;
-                } else if structured || EXPR_ANNOTATIONS.contains(&&*name) {
-                    exprs = self.parse_list(close, Self::parse_expr)?;
-                }
-                self.at = end;
-            }
-            found.push(Annotation {
-                name,
-                string,
-                exprs,
-                pairs,
-                structured,
-                translation,
-                text,
-                span,
-            });
-        }
-        Ok(found)
     }
 }
 

@@ -21,8 +21,9 @@ const COMPOUND: &[(&str, &str)] = &[
 ];
 
 impl Parser<'_> {
-    /// Parses `{ statements }`.
+    /// Parses `{ statements }`, with annotations before it.
     pub(super) fn parse_block(&mut self, whereabouts: &str) -> ParseResult<Vec<Stmt>> {
+        self.parse_annotations()?;
         self.expect("{", whereabouts)?;
         let mut body = Vec::new();
         loop {

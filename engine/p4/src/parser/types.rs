@@ -106,7 +106,14 @@ impl Parser<'_> {
         if !self.eat("<") {
             return Ok(Vec::new());
         }
-        self.parse_list(">", |p| p.parse_name("the name of a type parameter"))
+        let names = self.parse_list(">", |p| p.parse_name("the name of a type parameter"))?;
+        for (i, name) in names.iter().enumerate() {
+            if names[..i].iter().any(|before| before.text == name.text) {
+                let message = format!("There are two type parameters '{}'.", name.text);
+                return self.error(name.span, message);
+            }
+        }
+        Ok(names)
     }
 
     /// Parses the type arguments of a call `f<T, U>(x)`, if there are any. A trial distinguishes

@@ -1,67 +1,112 @@
-//! The preprocessor: turns source text into tokens, with includes, conditionals and macros applied.
+//! The preprocessor: what cpp does for p4c (`cpp -undef -x assembler-with-cpp`), then P4 tokens.
 //!
-//! `macros` expands macros, and `condition` evaluates `#if`. The span of a token from a macro is
-//! the position where the program uses the macro.
+//! ```text
+//! source text
+//!    │  characters      joined lines
+//!    │  lexer           comments, preprocessing tokens of C
+//!    │  directives      conditions (condition), files (include), macros (define)
+//!    │  expand          macro expansion (substitute, builtins)
+//! text with positions
+//!    │  token           P4 tokens
+//! ```
+//!
+//! A token has the position where the program has it. A token from the body of a macro has the
+//! position where the program uses the macro.
 
+mod builtins;
+mod characters;
 mod condition;
-mod macros;
+mod define;
+mod directives;
+mod expand;
+mod include;
+mod lexer;
+mod substitute;
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use netkv_ir::Span;
 
-use crate::Options;
-use crate::diagnostics::{Reporter, did_you_mean};
-use crate::preprocessor::macros::{Macro, number};
-use crate::token::{Token, TokenKind, lex};
+use self::define::Macro;
+use self::directives::Conditional;
+use self::expand::{Context, Reading};
+use self::include::Marker;
+use self::lexer::{Kind, Lexer, Token, would_join};
+use crate::diagnostics::Reporter;
+use crate::{Includes, Options, token};
 
-const CORE: &str = include_str!("../../include/core.p4");
-const V1MODEL: &str = include_str!("../../include/v1model.p4");
-const MAX_INCLUDE_DEPTH: usize = 64;
-/// Line markers with larger numbers are ignored.
-const MAX_MARKED_LINE: u32 = 1 << 30;
-const DIRECTIVES: &[&str] = &[
-    "include", "define", "undef", "if", "ifdef", "ifndef", "elif", "else", "endif", "error",
-    "warning", "pragma", "line",
-];
-
-/// An `#if` whose `#endif` has not been reached.
-struct Conditional {
-    span: Span,
-    /// The current branch is compiled.
-    active: bool,
-    /// All later branches are skipped: one branch was active, or the enclosing text is skipped.
-    done: bool,
-    else_seen: bool,
+/// A file that is being read.
+struct Input {
+    /// Path of the file.
+    path: PathBuf,
+    /// Index in the include directories of the one in which it was found.
+    found_in: Option<usize>,
+    text: Rc<str>,
+    /// The last line behind which the text was asked for, and where that text begins.
+    passed: (u32, usize),
+    lexer: Lexer,
+    /// The line that is being read.
+    line: Vec<Token>,
+    /// Index in `line` of the next token.
+    at: usize,
+    conditionals: Vec<Conditional>,
+    marker: Option<Marker>,
 }
 
-/// The origin of the lines after a line marker.
-struct Marker {
-    file: u32,
-    /// Number of the first line there.
-    line: u32,
-    /// Line of the marker.
-    after: u32,
-}
-
-impl Marker {
-    fn apply(&self, span: &mut Span) {
-        span.file = self.file;
-        span.line = span.line - self.after - 1 + self.line;
+impl Input {
+    /// The text behind a line, which is asked for in the order of lines.
+    fn text_after_line(&mut self, line: u32) -> &str {
+        let (mut passed, mut at) = self.passed;
+        while passed < line {
+            at += self.text[at..].find('\n').map_or(self.text.len() - at, |length| length + 1);
+            passed += 1;
+        }
+        self.passed = (passed, at);
+        &self.text[at..]
     }
 }
 
-pub(crate) struct Preprocessor<'a> {
-    pub(crate) reporter: &'a mut Reporter,
+struct Preprocessor<'a> {
+    reporter: &'a mut Reporter,
     options: &'a Options,
-    pub(crate) macros: HashMap<Rc<str>, Macro>,
-    out: Vec<Token>,
-    /// Number of tokens that macro expansion has processed.
-    pub(crate) expanded_tokens: usize,
-    pub(crate) limit_reported: bool,
+    includes: Includes,
+    macros: HashMap<Rc<str>, Macro>,
+    /// Macros by name that `#pragma push_macro` saved.
+    saved_macros: HashMap<Rc<str>, Vec<Option<Macro>>>,
+    /// Macros of the preprocessor itself that `#undef` removed.
+    undefined: HashSet<Rc<str>>,
+    /// Files with `#pragma once`, and those of `#import`.
+    once: HashSet<PathBuf>,
+    base_file: String,
+    inputs: Vec<Input>,
+    contexts: Vec<Context>,
+    /// How often each macro is being expanded.
+    disabled: HashMap<Rc<str>, usize>,
+    /// Number of arguments and directives that are being expanded, in one another.
     depth: usize,
+    /// Number of tokens that were read.
+    tokens: usize,
+    /// Length of the text that `#` and `##` made.
+    text_bytes: usize,
+    /// A limit was exceeded and reported.
+    stopped: bool,
+    /// Value of the next `__COUNTER__`.
+    counter: u64,
+    last_span: Span,
+    /// End of the main file.
+    file_end: Span,
+    out: Output,
+}
+
+/// The preprocessed text.
+#[derive(Default)]
+struct Output {
+    text: Vec<char>,
+    /// Position of each character.
+    spans: Vec<Span>,
+    last: Option<Token>,
 }
 
 /// Preprocesses `text` and the files that it includes.
@@ -69,280 +114,159 @@ pub(crate) fn preprocess(
     name: &str,
     text: &str,
     options: &Options,
+    includes: Includes,
     reporter: &mut Reporter,
-) -> Vec<Token> {
+) -> Vec<token::Token> {
+    let (out, end) = run(name, text, options, includes, reporter);
+    token::lex(&out.text, &out.spans, end)
+}
+
+/// The preprocessed text, and the position of the end of the main file.
+fn run(
+    name: &str,
+    text: &str,
+    options: &Options,
+    includes: Includes,
+    reporter: &mut Reporter,
+) -> (Output, Span) {
     let mut pp = Preprocessor {
         reporter,
         options,
+        includes,
         macros: HashMap::new(),
-        out: Vec::new(),
-        expanded_tokens: 0,
-        limit_reported: false,
+        saved_macros: HashMap::new(),
+        undefined: HashSet::new(),
+        once: HashSet::new(),
+        base_file: name.to_string(),
+        inputs: Vec::new(),
+        contexts: Vec::new(),
+        disabled: HashMap::new(),
         depth: 0,
+        tokens: 0,
+        text_bytes: 0,
+        stopped: false,
+        counter: 0,
+        last_span: Span::default(),
+        file_end: Span::default(),
+        out: Output::default(),
     };
-    for (name, value) in &options.defines {
-        let mut body = lex(0, value.as_deref().unwrap_or("1"));
-        body.pop();
-        pp.macros.insert(name.as_str().into(), Macro { params: None, body });
+    let given = options.defines.iter().map(|(name, value)| (name.as_str(), value.as_deref()));
+    for (name, value) in builtins::PREDEFINED.iter().map(|name| (*name, None)).chain(given) {
+        let body = lexer::lex(value.unwrap_or("1")).into();
+        pp.macros.insert(name.into(), Macro { params: None, body });
     }
-    let end = pp.file(name, text);
-    let mut out = pp.out;
-    out.push(Token { kind: TokenKind::Eof, span: end, starts_line: true, space_before: true });
-    out
+    pp.open(name, None, text);
+    loop {
+        let token = pp.next_expanded();
+        if token.kind == Kind::End {
+            break;
+        }
+        pp.out.add(token);
+    }
+    (pp.out, pp.file_end)
 }
 
 impl Preprocessor<'_> {
-    fn file(&mut self, name: &str, text: &str) -> Span {
-        let file = self.reporter.add_file(name, text);
-        let tokens = lex(file, text);
-        let lines: Vec<&str> = text.lines().collect();
-        let mut conditionals: Vec<Conditional> = Vec::new();
-        let mut marker: Option<Marker> = None;
-        let mut at = 0;
-        while at < tokens.len() && tokens[at].kind != TokenKind::Eof {
-            let from = at;
-            let directive = tokens[at].starts_line && tokens[at].is("#");
-            at += 1;
-            while at < tokens.len()
-                && tokens[at].kind != TokenKind::Eof
-                && !(tokens[at].starts_line && (directive || tokens[at].is("#")))
-            {
-                at += 1;
-            }
-            let active = conditionals.iter().all(|c| c.active);
-            if directive {
-                let line = tokens[from].span.line as usize;
-                let raw = lines.get(line - 1).copied().unwrap_or("");
-                if let Some(found) =
-                    self.line_marker(&tokens[from..at], &lines[line.min(lines.len())..])
-                {
-                    marker = Some(found);
-                    continue;
-                }
-                self.directive(&tokens[from..at], raw, active, &mut conditionals, Path::new(name));
-            } else if active {
-                let expanded = match &marker {
-                    None => self.expand(&tokens[from..at], &mut Vec::new()),
-                    Some(marker) => {
-                        let mut moved = tokens[from..at].to_vec();
-                        moved.iter_mut().for_each(|token| marker.apply(&mut token.span));
-                        self.expand(&moved, &mut Vec::new())
-                    }
-                };
-                self.out.extend(expanded);
-            }
+    /// Starts to read a file.
+    fn open(&mut self, path: &str, found_in: Option<usize>, text: &str) {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let file = self.reporter.add_file(path, text);
+        if self.inputs.is_empty() {
+            let line = text.matches('\n').count() as u32 + 1;
+            let column = text.rsplit('\n').next().unwrap_or_default().chars().count() as u32 + 1;
+            self.file_end = Span { file, line, column };
         }
-        for cond in conditionals {
-            self.reporter.error(cond.span, "This conditional has no '#endif'.");
-        }
-        tokens.last().map(|t| t.span).unwrap_or_default()
-    }
-
-    /// A line marker `# 12 "file"` or `#line 12 "file"`: the lines after it are those of that file
-    /// from that line on. `following` are these lines.
-    fn line_marker(&mut self, tokens: &[Token], following: &[&str]) -> Option<Marker> {
-        let rest = match tokens.get(1)?.is_word("line") {
-            true => &tokens[2..],
-            false => &tokens[1..],
-        };
-        let TokenKind::Int { value, .. } = &rest.first()?.kind else { return None };
-        let line = u32::try_from(value).ok().filter(|line| (1..MAX_MARKED_LINE).contains(line))?;
-        let name = match rest.get(1).map(|token| &token.kind) {
-            Some(TokenKind::Str(name)) => name.to_string(),
-            _ => self.reporter.file_name(tokens[0].span),
-        };
-        let next = following.iter().position(|line| {
-            let directive = line.trim_start().strip_prefix('#').map(str::trim_start);
-            directive.is_some_and(|d| {
-                d.starts_with("line") || d.starts_with(|c: char| c.is_ascii_digit())
-            })
+        self.inputs.push(Input {
+            path: path.into(),
+            found_in,
+            text: text.into(),
+            passed: (0, 0),
+            lexer: Lexer::new(file, text),
+            line: Vec::new(),
+            at: 0,
+            conditionals: Vec::new(),
+            marker: None,
         });
-        let text = following[..next.unwrap_or(following.len())].join("\n");
-        let file = self.reporter.add_part_of_file(&name, line, &text);
-        Some(Marker { file, line, after: tokens[0].span.line })
     }
 
-    fn directive(
-        &mut self,
-        line: &[Token],
-        raw: &str,
-        active: bool,
-        conditionals: &mut Vec<Conditional>,
-        from: &Path,
-    ) {
-        let Some(head) = line.get(1) else { return };
-        let span = head.span;
-        let word = head.ident().map_or("", |t| t);
-        let rest = &line[2..];
-        match word {
-            "if" | "ifdef" | "ifndef" => {
-                let holds = active
-                    && match word {
-                        "if" => self.condition(rest, span),
-                        _ => self.is_defined(rest, span) == (word == "ifdef"),
-                    };
-                let cond =
-                    Conditional { span, active: holds, done: holds || !active, else_seen: false };
-                conditionals.push(cond);
+    /// The next token of the files that is compiled, after the directives before it.
+    fn next_in_files(&mut self, reading: Reading) -> Option<Token> {
+        while let Some(input) = self.inputs.last_mut() {
+            let active = input.conditionals.last().is_none_or(|it| it.active);
+            if input.at >= input.line.len() {
+                input.line = input.lexer.next_line(active);
+                input.at = 0;
             }
-            "elif" | "else" => {
-                let Some(mut cond) = conditionals.pop() else {
-                    self.reporter.error(span, format!("'#{word}' without '#if' before it."));
-                    return;
+            let Some(token) = input.line.get(input.at) else {
+                let ends = match reading {
+                    Reading::Program => false,
+                    Reading::Ahead => true,
+                    Reading::Arguments(depth) => self.inputs.len() == depth,
                 };
-                if cond.else_seen {
-                    self.reporter.error(span, format!("'#{word}' after '#else'."));
+                if ends {
+                    return None;
                 }
-                cond.else_seen |= word == "else";
-                cond.active = !cond.done && (word == "else" || self.condition(rest, span));
-                cond.done |= cond.active;
-                conditionals.push(cond);
-            }
-            "endif" => {
-                if conditionals.pop().is_none() {
-                    self.reporter.error(span, "'#endif' without '#if' before it.");
-                }
-            }
-            _ if !active => {}
-            "include" => self.include(rest, raw, span, from),
-            "define" => self.define(rest, span),
-            "undef" => match rest.first().and_then(Token::ident) {
-                Some(name) => {
-                    self.macros.remove(name);
-                }
-                None => self.reporter.error(span, "Expected the name of a macro after '#undef'."),
-            },
-            "error" => {
-                let text = raw.split_once("error").map_or("", |(_, t)| t.trim());
-                self.reporter.error(span, format!("#error {text}"));
-            }
-            "warning" => {
-                let text = raw.split_once("warning").map_or("", |(_, t)| t.trim());
-                self.reporter.warning(span, format!("#warning {text}"));
-            }
-            "pragma" | "line" => {}
-            // A line marker with a number that is too large.
-            _ if matches!(head.kind, TokenKind::Int { .. }) => {}
-            _ => {
-                let hint = did_you_mean(word, DIRECTIVES.iter().copied());
-                let text = head.describe();
-                self.reporter.error(span, format!("{text} is not a preprocessor directive.{hint}"));
-            }
-        }
-    }
-
-    fn is_defined(&mut self, rest: &[Token], span: Span) -> bool {
-        match rest.first().and_then(Token::ident) {
-            Some(name) => self.macros.contains_key(name),
-            None => {
-                self.reporter.error(span, "Expected the name of a macro.");
-                false
-            }
-        }
-    }
-
-    fn condition(&mut self, rest: &[Token], span: Span) -> bool {
-        let mut tokens = Vec::new();
-        let mut at = 0;
-        // 'defined' is evaluated before expansion, because its operand must not be expanded.
-        while at < rest.len() {
-            if rest[at].is_word("defined") {
-                let paren = rest.get(at + 1).is_some_and(|t| t.is("("));
-                let name = rest.get(at + if paren { 2 } else { 1 }).and_then(Token::ident);
-                let value = name.is_some_and(|n| self.macros.contains_key(n));
-                tokens.push(number(u64::from(value), rest[at].span));
-                at += if paren { 4 } else { 2 };
-            } else {
-                tokens.push(rest[at].clone());
-                at += 1;
-            }
-        }
-        let tokens = self.expand(&tokens, &mut Vec::new());
-        match condition::evaluate(&tokens) {
-            Ok(value) => value != 0,
-            Err(message) => {
-                let place = tokens.first().map_or(span, |t| t.span);
-                self.reporter.error(place, message);
-                false
-            }
-        }
-    }
-
-    fn include(&mut self, rest: &[Token], raw: &str, span: Span, from: &Path) {
-        let text = raw.split_once("include").map_or("", |(_, t)| t).trim_start();
-        let (local, path) = match (text.strip_prefix('"'), text.strip_prefix('<')) {
-            (Some(t), _) => (true, t.split_once('"').map(|(p, _)| p)),
-            (_, Some(t)) => (false, t.split_once('>').map(|(p, _)| p)),
-            _ => match self.expand(rest, &mut Vec::new()).first().map(|t| t.kind.clone()) {
-                Some(TokenKind::Str(path)) => return self.include_path(&path, true, span, from),
-                _ => (false, None),
-            },
-        };
-        match path {
-            Some(path) if !path.is_empty() => self.include_path(path, local, span, from),
-            _ => self.reporter.error(span, "Expected <file> or \"file\" after '#include'."),
-        }
-    }
-
-    fn include_path(&mut self, path: &str, local: bool, span: Span, from: &Path) {
-        if self.depth >= MAX_INCLUDE_DEPTH {
-            self.reporter.error(
-                span,
-                format!("Includes are nested more than {MAX_INCLUDE_DEPTH} deep; '{path}' is left out. Does a file include itself?"),
-            );
-            return;
-        }
-        self.depth += 1;
-        match path {
-            "core.p4" => drop(self.file("core.p4", CORE)),
-            "v1model.p4" => drop(self.file("v1model.p4", V1MODEL)),
-            _ => {
-                let beside = from.parent().unwrap_or(Path::new("")).to_path_buf();
-                let mut places: Vec<PathBuf> = Vec::new();
-                if local {
-                    places.push(beside);
-                }
-                places.extend(self.options.include_dirs.iter().cloned());
-                let found = places.iter().map(|d| d.join(path)).find(|p| p.is_file());
-                match found.map(|p| (std::fs::read_to_string(&p), p)) {
-                    Some((Ok(text), p)) => {
-                        self.file(&p.to_string_lossy(), &text);
-                    }
-                    Some((Err(error), p)) => {
-                        self.reporter
-                            .error(span, format!("{} cannot be read: {error}.", p.display()));
-                    }
-                    None => {
-                        let places: Vec<String> =
-                            places.iter().map(|p| format!("'{}'", p.display())).collect();
-                        let places = places.join(", ");
-                        self.reporter.error(
-                            span,
-                            format!("There is no file '{path}' to include; searched: {places}."),
-                        );
-                    }
-                }
-            }
-        }
-        self.depth -= 1;
-    }
-
-    fn define(&mut self, rest: &[Token], span: Span) {
-        let Some(name) = rest.first().and_then(Token::ident).cloned() else {
-            self.reporter.error(span, "Expected the name of a macro after '#define'.");
-            return;
-        };
-        let mut body = &rest[1..];
-        let mut params = None;
-        if body.first().is_some_and(|t| t.is("(") && !t.space_before) {
-            let Some(close) = body.iter().position(|t| t.is(")")) else {
-                self.reporter
-                    .error(span, format!("Expected ')' after the parameters of '{name}'."));
-                return;
+                self.close();
+                continue;
             };
-            params = Some(body[1..close].iter().filter_map(Token::ident).cloned().collect());
-            body = &body[close + 1..];
+            if token.starts_line && token.is("#") {
+                if reading == Reading::Ahead {
+                    return None;
+                }
+                let line = std::mem::take(&mut input.line);
+                self.directive(&line);
+                if self.stopped {
+                    return None;
+                }
+            } else if active {
+                input.at += 1;
+                let mut token = token.clone();
+                if let Some(marker) = &input.marker {
+                    marker.apply(&mut token.span);
+                }
+                return Some(token);
+            } else {
+                input.line.clear();
+            }
         }
-        self.macros.insert(name, Macro { params, body: body.to_vec() });
+        None
+    }
+
+    /// Ends the reading of the last file.
+    fn close(&mut self) {
+        let Some(input) = self.inputs.pop() else { return };
+        if let Some(span) = input.lexer.open_comment {
+            self.reporter.error(span, "This comment has no end; '*/' is missing.");
+        }
+        for conditional in input.conditionals {
+            self.reporter.error(conditional.span, "This conditional has no '#endif'.");
+        }
     }
 }
+
+impl Output {
+    /// Adds a token, with white space before it where the program or cpp has some.
+    fn add(&mut self, token: Token) {
+        let space = token.space_before
+            || token.boundary && self.last.as_ref().is_some_and(|last| would_join(last, &token));
+        if token.starts_line || token.after_lines {
+            self.push('\n', token.span);
+        } else if space {
+            self.push(' ', token.span);
+        }
+        let mut span = token.span;
+        for c in token.text.chars() {
+            self.push(c, span);
+            span.column += u32::from(token.in_place);
+        }
+        self.last = Some(token);
+    }
+
+    fn push(&mut self, c: char, span: Span) {
+        self.text.push(c);
+        self.spans.push(span);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -41,7 +41,7 @@ struct Shared {
     completed: Mutex<Vec<Completion>>,
     /// Signalled when there are completions, or when the thread has ended.
     completion_event: Waker,
-    /// Gauges of the protocol.
+    /// Answered reads, and gauges of the protocol.
     gauges: Mutex<Counts>,
     counters: Counters,
 }
@@ -144,7 +144,8 @@ impl Session {
         self.worker.signals().failure()
     }
 
-    /// Counts by name, and the gauges of the protocol.
+    /// Counts by name, and the gauges of the protocol. `reads` and `hits`: answered reads, and those
+    /// among them that a cache has answered.
     pub fn statistics(&self) -> Counts {
         let mut counts = self.shared.counters.read();
         counts.extend(lock(&self.shared.gauges).iter());
@@ -227,6 +228,8 @@ impl<'a> Loop<'a> {
         // Before the list is locked: a role in Python waits here for the interpreter lock.
         self.gauges.clear();
         self.client.add_gauges(&mut self.gauges);
+        let counts = &self.client.stats().counts;
+        self.gauges.extend([("reads", counts.reads), ("hits", counts.hits)]);
         std::mem::swap(&mut *lock(&self.shared.gauges), &mut self.gauges);
         self.client.completions(&mut self.completed);
         if self.completed.is_empty() {

@@ -1,5 +1,7 @@
 //! The cables of a rack: their ends, and the frames that cross them.
 
+use std::ops::AddAssign;
+
 use netkv_roles::Nanos;
 
 use super::cards::Cards;
@@ -15,7 +17,7 @@ use super::link::{Link, LinkCounts};
 use super::part::Part;
 use super::servers::Servers;
 use super::switches::{PORTS, Switches};
-use crate::impair::{Impairer, Impairment};
+use crate::impair::{Arrival, Impairer, Impairment};
 
 /// The number of no link, for a node without a cable.
 pub(super) const NO_LINK: u32 = u32::MAX;
@@ -36,11 +38,30 @@ const HERE: u8 = u8::MAX;
 
 const _: () = assert!(size_of::<Cable>() == 64);
 
+/// Frames that impairments of links have changed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ImpairedFrames {
+    /// Frames that never arrived.
+    pub lost: u64,
+    /// Copies that arrived beside their frames.
+    pub duplicated: u64,
+    /// Copies that arrived with flipped bits.
+    pub corrupted: u64,
+}
+
+impl AddAssign for ImpairedFrames {
+    fn add_assign(&mut self, other: Self) {
+        self.lost += other.lost;
+        self.duplicated += other.duplicated;
+        self.corrupted += other.corrupted;
+    }
+}
+
 /// The rest of a direction of a cable.
 struct Details {
     from: End,
     impairer: Impairer,
-    lost: u64,
+    impaired: ImpairedFrames,
     /// Index of its kind.
     kind: usize,
 }
@@ -117,7 +138,7 @@ impl Fabric {
                 let there = division.of(to);
                 let outside = if there == here { HERE } else { there as u8 };
                 cables.push(Cable { link, to, impaired: false, outside });
-                details.push(Details { from, impairer, lost: 0, kind });
+                details.push(Details { from, impairer, impaired: ImpairedFrames::default(), kind });
             }
         }
         for (what, missing) in
@@ -147,15 +168,19 @@ impl Fabric {
         })
     }
 
-    /// The sum of all links' counts, and the number of frames that impairments have lost.
-    pub(super) fn counts(&self) -> (LinkCounts, u64) {
+    /// The sum of all links' counts, and of the frames that impairments have changed.
+    pub(super) fn counts(&self) -> (LinkCounts, ImpairedFrames) {
         let mut sum = LinkCounts::default();
         for cable in &self.cables {
             sum.frames += cable.link.counts.frames;
             sum.bytes += cable.link.counts.bytes;
             sum.dropped += cable.link.counts.dropped;
         }
-        (sum, self.details.iter().map(|details| details.lost).sum())
+        let mut impaired = ImpairedFrames::default();
+        for details in &self.details {
+            impaired += details.impaired;
+        }
+        (sum, impaired)
     }
 }
 
@@ -249,20 +274,31 @@ impl Part {
         let details = &mut self.fabric.details[link as usize];
         let fate = details.impairer.fate();
         if fate.is_lost() {
-            details.lost += 1;
+            details.impaired.lost += 1;
             if let Some(journal) = &mut self.fabric.journal {
                 let bytes = self.frames.get(frame);
                 journal.note(arrival, details.from, to, Outcome::Lost, bytes);
             }
         }
-        for &late in fate.delays() {
-            let arrival = arrival + late;
+        details.impaired.duplicated += fate.duplicates();
+        details.impaired.corrupted += fate.corrupted();
+        for &Arrival { delay, burst } in fate.arrivals() {
+            let arrival = arrival + delay;
+            let copy = self.frames.copy(frame);
+            if let Some(burst) = burst {
+                if let Some(journal) = &mut self.fabric.journal {
+                    let bytes = self.frames.get(frame);
+                    let from = self.fabric.details[link as usize].from;
+                    journal.note(arrival, from, to, Outcome::Corrupted, bytes);
+                }
+                burst.strike(self.frames.get_mut(copy));
+            }
             if outside != HERE {
                 let outbox = &mut self.outboxes[usize::from(outside)];
-                outbox.push(self.now, (link, false), arrival, self.frames.get(frame));
+                outbox.push(self.now, (link, false), arrival, self.frames.get(copy));
+                self.frames.free(copy);
                 continue;
             }
-            let copy = self.frames.copy(frame);
             match to {
                 End::Card(card, port) => self.send_to_card(card, port, arrival, copy),
                 _ => self.queue.push(arrival, Event::Arrive { link, frame: copy }),

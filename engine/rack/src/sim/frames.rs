@@ -116,6 +116,11 @@ impl<const SIZE: usize> Slots<SIZE> {
         let slot = &self.slots[place as usize];
         &slot.bytes[..usize::from(slot.length)]
     }
+
+    fn get_mut(&mut self, place: u32) -> &mut [u8] {
+        let slot = &mut self.slots[place as usize];
+        &mut slot.bytes[..usize::from(slot.length)]
+    }
 }
 
 impl Frames {
@@ -156,6 +161,15 @@ impl Frames {
             IS_TINY => self.tiny.get(frame.place()),
             IS_SMALL => self.small.get(frame.place()),
             _ => self.large.get(frame.place()),
+        }
+    }
+
+    /// Its bytes, to change them.
+    pub fn get_mut(&mut self, frame: FrameId) -> &mut [u8] {
+        match frame.size() {
+            IS_TINY => self.tiny.get_mut(frame.place()),
+            IS_SMALL => self.small.get_mut(frame.place()),
+            _ => self.large.get_mut(frame.place()),
         }
     }
 

@@ -17,6 +17,8 @@ pub(super) enum Outcome {
     Sent(Nanos),
     /// An impairment lost it.
     Lost,
+    /// An impairment flipped bits of a copy, which arrives; the frame is noted as it was sent.
+    Corrupted,
     /// The queue of the link was full.
     QueueFull,
 }
@@ -79,6 +81,7 @@ fn line(entry: &Entry, frames: &dyn Frames) -> String {
             let _ = write!(text, "  (arrives {:.6} ms)", arrival as f64 / 1e6);
         }
         Outcome::Lost => text.push_str("  LOST"),
+        Outcome::Corrupted => text.push_str("  CORRUPTED"),
         Outcome::QueueFull => text.push_str("  DROPPED, queue full"),
     }
     text

@@ -58,6 +58,7 @@ pub use config::{End, RackConfig};
 use control::Controls;
 pub use control::Notice;
 use division::Division;
+use fabric::ImpairedFrames;
 use journal::Journal;
 use link::LinkCounts;
 use part::Part;
@@ -204,16 +205,17 @@ impl Simulation {
         let parts = || self.parts.each();
         let mut links = BTreeMap::<_, u64>::new();
         let mut sum = LinkCounts::default();
-        let (mut lost, mut pipeline_drops, mut unrouted) = (0, 0, 0);
+        let mut impaired = ImpairedFrames::default();
+        let (mut pipeline_drops, mut unrouted) = (0, 0);
         for part in parts() {
             for (kind, bytes) in part.fabric.bytes_by_kind() {
                 *links.entry(kind).or_default() += bytes;
             }
-            let (of_part, lost_in_part) = part.fabric.counts();
+            let (of_part, impaired_of_part) = part.fabric.counts();
             sum.frames += of_part.frames;
             sum.bytes += of_part.bytes;
             sum.dropped += of_part.dropped;
-            lost += lost_in_part;
+            impaired += impaired_of_part;
             let drops = part.switches.drops();
             pipeline_drops += drops.0;
             unrouted += drops.1;
@@ -227,7 +229,9 @@ impl Simulation {
             "frames": sum.frames,
             "bytes": sum.bytes,
             "link_drops": sum.dropped,
-            "lost": lost,
+            "lost": impaired.lost,
+            "duplicated": impaired.duplicated,
+            "corrupted": impaired.corrupted,
             "pipeline_drops": pipeline_drops,
             "unrouted": unrouted,
             "client_drops": parts().map(|part| part.hosts.dropped).sum::<u64>(),

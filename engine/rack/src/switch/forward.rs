@@ -317,7 +317,7 @@ impl<'a, P: Pipelines> Loop<'a, P> {
         self.lane.counters.unrouted.add(unrouted);
     }
 
-    /// [`Loop::distribute`] for links that may lose, duplicate or delay frames.
+    /// [`Loop::distribute`] for links that may lose, duplicate, corrupt or delay frames.
     fn distribute_impaired(&mut self) {
         let now = clock::now();
         let bytes = self.output.bytes();
@@ -344,6 +344,7 @@ impl<'a, P: Pipelines> Loop<'a, P> {
         let (tally, counters) = (self.fabric.take_tally(), &self.lane.counters);
         counters.links_lost.add(tally.lost);
         counters.links_duplicated.add(tally.duplicated);
+        counters.links_corrupted.add(tally.corrupted);
         counters.links_delayed.add(tally.delayed);
         counters.links_dropped.add(tally.dropped);
     }

@@ -72,6 +72,8 @@ counts! {
         lost,
         /// Operations never started because too many were waiting (open loop only).
         unsent,
+        /// Operations that were waiting to start when the load ended, or became a closed loop.
+        discarded,
         /// Reads that found no value.
         not_found,
         /// Answers with the status "overloaded".

@@ -6,7 +6,7 @@
 //! one.
 
 use netkv_wire::multiget::COORDINATOR_IP;
-use netkv_wire::{Ip, KV_OFFSET, client_of_ip, mac_of, server_ip};
+use netkv_wire::{Ip, KV_OFFSET, client_of_ip, mac_of, server_ip, set_udp_checksum};
 
 const IP: usize = 14;
 
@@ -65,6 +65,7 @@ impl Splitter {
         frame[0..6].copy_from_slice(&mac_of(address));
         frame[IP + 16..IP + 20].copy_from_slice(&address);
         fix_checksum(&mut frame);
+        set_udp_checksum(&mut frame);
         out.push((Host::Server(server.into()), frame.clone()));
         clones.then_some(frame)
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{ETHERNET_LEN, KV_OFFSET, client_ip, server_ip};
+use crate::{ETHERNET_LEN, KV_OFFSET, client_ip, server_ip, set_udp_checksum};
 
 const FIELDS: u8 = 3;
 
@@ -39,7 +39,7 @@ fn the_request_of_figure_5_has_these_bytes() {
     assert_eq!(frame[26..34], [10, 1, 0, 1, 10, 3, 0, 1]);
     assert_eq!(frame[34..38], [0x13, 0x91, 0x13, 0x91], "both ports are 5009");
     assert_eq!(frame[38..40], [0, 8 + expected.len() as u8]);
-    assert_eq!(frame[40..42], [0, 0], "no UDP checksum");
+    assert_eq!(frame[40..42], [0xb4, 0xd9], "UDP checksum");
 }
 
 #[test]
@@ -52,6 +52,7 @@ fn servers_read_their_group_of_the_sub_requests_of_figure_6() {
         let header = &mut frame[KV_OFFSET..];
         header[5..7].copy_from_slice(&[oid, numkey]);
         header[7..11].copy_from_slice(&[keyidx << 4, 0, startidx, clo]);
+        set_udp_checksum(&mut frame);
         let view = View::parse(&frame, FIELDS).unwrap();
         assert_eq!(view.asked().collect::<Vec<_>>(), keys);
         assert_eq!(view.keys().count(), 4, "all keys are in each sub-request");
@@ -149,7 +150,7 @@ fn cut(frame: &[u8], end: usize) -> Vec<u8> {
     let mut cut = frame[..end].to_vec();
     let (source, destination) = (client_ip(1), splitter_ip(1));
     cut[..KV_OFFSET].fill(0);
-    crate::write::write_outer(&mut cut, source, destination, MULTIGET_PORT);
+    crate::write::write_outer(&mut cut, source, destination, (MULTIGET_PORT, MULTIGET_PORT));
     cut
 }
 
@@ -175,6 +176,7 @@ fn malformed_frames_are_refused_without_a_panic() {
             for value in 0..=255 {
                 let mut other = frame.clone();
                 other[at] = value;
+                set_udp_checksum(&mut other);
                 if let Ok(view) = View::parse(&other, FIELDS) {
                     let Header { numkey, reply, .. } = *view.header();
                     let seen = if reply { view.entries().count() } else { view.asked().count() };
@@ -189,6 +191,7 @@ fn malformed_frames_are_refused_without_a_panic() {
     let with = |at: usize, value: u8| {
         let mut frame = figure_5();
         frame[KV_OFFSET + at] = value;
+        set_udp_checksum(&mut frame);
         View::parse(&frame, FIELDS).unwrap_err()
     };
     assert_eq!(with(0, 9), Malformed::Op(9));

@@ -141,5 +141,5 @@ fn put_value(out: &mut Vec<u8>, value: &[u8]) {
 /// Writes the Ethernet, IPv4 and UDP headers, which contain the length.
 fn finish(out: &mut [u8], start: usize, addresses: &Addresses) {
     let Addresses { source, destination, .. } = *addresses;
-    write_outer(&mut out[start..], source, destination, MULTIGET_PORT);
+    write_outer(&mut out[start..], source, destination, (MULTIGET_PORT, MULTIGET_PORT));
 }

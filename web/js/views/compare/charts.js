@@ -88,7 +88,7 @@ function lines(shown, name) {
   return shown.filter(({ series }) => series.columns[name]).map(({ run, look, series }) => {
     const values = series.columns[name];
     return {
-      type: "scatter", mode: values.length > 1 ? "lines" : "markers", name: label(run), x: series.columns.time,
+      type: "scatter", name: label(run), x: series.columns.time, lengths: series.columns.interval,
       y: mapped(values, `1/${scale}`, (value) => (value == null ? null : value / scale)),
       text: mapped(values, name, (value) => described(name, value)), hovertemplate: "%{text}<extra>%{fullData.name}</extra>",
       line: look.line, marker: look.marker,
@@ -112,7 +112,7 @@ export function hasLoads(run) {
 /** Load of each server: in the last interval of a run in progress, else the mean. @param {Shown[]} shown */
 function loads(shown) {
   return shown.map(({ run, look, series }) => {
-    const y = /** @type {number[]} */ (hasLoads(run) ? run.server_load : series.columns.server_load?.at(-1) ?? []);
+    const y = /** @type {(number | null)[]} */ (hasLoads(run) ? run.server_load : series.columns.server_load?.at(-1) ?? []);
     return { type: "bar", name: label(run), x: y.map((_, index) => index), y, marker: look.bar, hovertemplate: "server %{x}: %{y:,.0f} ops/s<extra>%{fullData.name}</extra>" };
   });
 }

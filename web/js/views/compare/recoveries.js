@@ -1,6 +1,6 @@
 // The durations of recoveries: a table of means over the repeats, with a bar of the phases of each row.
 
-import { make, table } from "../../core/dom.js";
+import { make, scrolling, table } from "../../core/dom.js";
 import { latency, params } from "../../core/format.js";
 import { interval } from "../../core/metrics.js";
 
@@ -21,9 +21,9 @@ export function recoveries(rows, looks) {
   const headings = ["", "total", ...phases, "phases"];
   const found = table(headings, recovered.map((row) => cells(row, phases, longest, looks)));
   found.id = "recoveries";
-  // The samples of the phases have the shades of the bars. The first column has no heading, the next is the total.
-  [...found.querySelectorAll("th")].slice(1, -1).forEach((heading, at) => heading.prepend(make("span", { class: `phase-sample phase-${at}`, "aria-hidden": "true" })));
-  return make("section", { class: "card" }, make("h2", {}, "Recoveries of switches ", make("span", { class: "unit" }, "the longest of each run, mean over repeats")), make("div", { class: "scroll" }, found));
+  // The samples of the phases have the shades of the bars. The first column has names, the next the total.
+  [...found.querySelectorAll("th")].slice(2, -1).forEach((heading, at) => heading.prepend(make("span", { class: `phase-sample phase-${at}`, "aria-hidden": "true" })));
+  return make("section", { class: "card" }, make("h2", {}, "Recoveries of switches ", make("span", { class: "unit" }, "the longest of each run, mean over repeats")), scrolling("Recoveries of switches", found));
 }
 
 /** @param {Row} row @returns {number | undefined} */

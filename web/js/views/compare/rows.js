@@ -1,6 +1,6 @@
 // The comparison as tables: figures with ratios, the settings that differ, verdicts, ends of runs, violations, events.
 
-import { make, swatch, table } from "../../core/dom.js";
+import { make, scrolling, swatch, table } from "../../core/dom.js";
 import { factor, label, params, time } from "../../core/format.js";
 import { columns, interval } from "../../core/metrics.js";
 import { kindCell } from "../../parts/events.js";
@@ -26,7 +26,7 @@ export function comparison({ rows, baseline, note }, runs, looks) {
   headings.splice(RATIO, 0, baseline ? `ratio to ${baseline}` : "ratio");
   const found = table(headings, rows.map((row) => cells(row, shown, runs, looks)));
   found.className = "compared";
-  return [make("div", { class: "scroll" }, found), note ? make("p", { class: "hint note" }, note) : null];
+  return [scrolling("Compared runs as a table", found), note ? make("p", { class: "hint note" }, note) : null];
 }
 
 /** @param {Row} row @param {ReturnType<typeof columns>} shown @param {RunHead[]} runs @param {Looks} looks */
@@ -55,7 +55,7 @@ export function differences({ rows, different }, looks) {
   const heads = rows.map((row) => make("th", { scope: "col", title: row.runs.join("\n") }, swatch(looks.get(row.runs[0])), row.scheme));
   const body = different.map(({ path, values }) => make("tr", {}, make("th", { scope: "row" }, path), ...values.map((value) => make("td", { title: words(value) }, brief(words(value))))));
   const found = make("table", {}, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "option"), ...heads)), make("tbody", {}, ...body));
-  return make("section", { class: "card", id: "differences" }, title, make("div", { class: "scroll" }, found));
+  return make("section", { class: "card", id: "differences" }, title, scrolling("Settings that differ", found));
 }
 
 /** @param {unknown} value */
@@ -113,7 +113,7 @@ function violation({ kind, key, text, operations }) {
     { class: "violation", open: true },
     make("summary", {}, make("span", { class: "bad" }, kind), ` on key ${key}`),
     make("p", {}, text),
-    make("div", { class: "scroll" }, table(["time (µs)", "client/request", "operation", "value of", "result"], rows)),
+    scrolling("Operations", table(["time (µs)", "client/request", "operation", "value of", "result"], rows)),
   );
 }
 
@@ -132,5 +132,5 @@ export function events(shown, looks) {
   const rows = shown.flatMap(({ run, events: own }) => own.map((event) => ({ event, look: looks.get(run.id), mode: run.mode })));
   rows.sort((a, b) => a.event.time - b.event.time);
   if (!rows.length) return make("p", { class: "empty" }, "No events.");
-  return table(["at", "what", "node", ""], rows.map(({ event, look, mode }) => [make("td", {}, swatch(look), time(event.time, mode)), kindCell(event.kind), event.node, event.text]));
+  return table(["at", "what", "node", "details"], rows.map(({ event, look, mode }) => [make("td", {}, swatch(look), time(event.time, mode)), kindCell(event.kind), event.node, event.text]));
 }

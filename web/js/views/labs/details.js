@@ -1,7 +1,7 @@
 // The details of a node: what it is, what it counts, its tables, keys and log, and what can be done to it.
 
 import { get, send } from "../../core/api.js";
-import { fill, make, table } from "../../core/dom.js";
+import { fill, make, scrolling, table } from "../../core/dom.js";
 import { NOTHING, count, latency, rate, share } from "../../core/format.js";
 import { confirm } from "../../parts/dialog.js";
 import { injector } from "../../parts/injector.js";
@@ -196,7 +196,7 @@ function stateContent(node, found, known, lab) {
   if (node.kind === "client" && sample) {
     facts.push(["throughput", `${rate(sample.throughput)} operations/s`], ["reads, writes", `${rate(sample.reads_per_s)}/s, ${rate(sample.writes_per_s)}/s`], ["hit ratio", share(sample.hit_ratio)]);
     facts.push(["latency p50, p99", sample.latency_us ? `${latency(sample.latency_us.p50)}, ${latency(sample.latency_us.p99)}` : NOTHING], ["retries, lost", `${count(sample.retries)}, ${count(sample.lost)} in this second`]);
-    facts.push(["linearizable", sample.linearizable == null ? "unknown: some reads could not be checked" : sample.linearizable ? "yes" : "no"]);
+    facts.push(["linearizable", sample.linearizable == null ? "unknown: nothing was checked, or not all reads could be" : sample.linearizable ? "yes" : "no"]);
   }
   const link = linkRates([node.name], sample);
   if (link) facts.push(["link to it", flow(link.to, link.toBytes)], ["link from it", flow(link.from, link.fromBytes)]);
@@ -222,7 +222,7 @@ function serversTable(node, found, sample) {
     const own = counts[server] ?? {};
     return [`server ${server}`, rate(load[at]), ...["served", "reads", "writes", "dropped"].map((name) => count(own[name]))];
   });
-  return make("div", { class: "scroll" }, table(["", "ops/s", "served", "reads", "writes", "dropped"], rows));
+  return scrolling("Load of the servers", table(["", "ops/s", "served", "reads", "writes", "dropped"], rows));
 }
 
 /** @param {Schemas["LabNode"]} node @param {Schemas["Lab"]} lab @param {Known | null} known */
@@ -238,7 +238,7 @@ function portsTable(node, lab, known) {
       // The second switch of a cable receives what goes to it.
       return [String(port ?? ""), make("td", { class: "left" }, other), ...(link.a === node.name ? [from, to] : [to, from])];
     });
-  return make("div", { class: "scroll" }, table(["port", "to", "frames/s in", "frames/s out"], rows));
+  return scrolling("Ports of the switch", table(["port", "to", "frames/s in", "frames/s out"], rows));
 }
 
 /** Titles of the sections that the reader has closed. @type {Set<string>} */

@@ -74,7 +74,7 @@ export function lab(place, name) {
       gone = true;
       body.hidden = true;
       headDrawn = "";
-      fill(head, make("p", { class: "problem", role: "alert" }, sentenceOf(error)));
+      fill(head, make("h1", {}, name), make("p", { class: "problem", role: "alert" }, sentenceOf(error)));
       side.replaceChildren();
       open?.close();
       open = null;
@@ -130,7 +130,7 @@ export function lab(place, name) {
         "div",
         { class: "head" },
         make("h1", {}, about.name, " ", make("span", { class: `state state-${state}`, id: "lab-state" }, state)),
-        make("div", { class: "buttons" }, isRun ? make("a", { class: "button", href: router.link(["live"], { run: about.run }) }, "To its run") : state === "ready" || state === "failed" ? loadForm(loaded) : null, !isRun && down),
+        make("div", { class: "buttons" }, isRun ? make("a", { class: "button", href: router.link(["live"], { run: about.run }) }, "To its run") : ["ready", "degraded", "failed"].includes(state) ? loadForm(loaded) : null, !isRun && down),
       ),
       make("p", { class: "hint" }, `${about.scheme} · ${about.topology} · ${about.fabric} · ${about.target} · `, make("span", { id: "lab-age" }, `up for ${duration(Date.now() / 1000 - about.created)}`), isRun ? ` · it belongs to ${about.run ? `the run ${about.run}` : "a live run"} and ends with it` : ""),
       state === "starting" && progress(`Bringing ${name} up`, filled),
@@ -179,7 +179,7 @@ export function lab(place, name) {
     if (key === eventsDrawn) return;
     eventsDrawn = key;
     const rows = [...about.events].reverse().map((event) => [(event.time - about.created).toFixed(1), kindCell(event.kind), event.node, event.text]);
-    fill(events, rows.length ? table(["at", "what", "node", ""], rows) : make("p", { class: "empty" }, "No events."));
+    fill(events, rows.length ? table(["at", "what", "node", "details"], rows) : make("p", { class: "empty" }, "No events."));
   }
 
   /** @param {Schemas["Lab"]} about */
@@ -253,9 +253,9 @@ function headline(known) {
     { id: "lab-tile-throughput", label: "operations/s", value: rate(sample?.throughput), title: "Of the load generator, in the last second" },
     { id: "lab-tile-programs", label: "frames/s of programs", value: sample ? rate(programs) : NOTHING, title: "Requests of gateway and client library" },
     { id: "lab-tile-p99", label: "p99 latency", value: latency(sample?.latency_us?.p99) },
-    { id: "lab-tile-hits", label: "hit ratio", value: share(sample?.hit_ratio) },
+    { id: "lab-tile-hits", label: "hit ratio", value: share(sample?.hit_ratio), title: "Of the reads of load generator, gateway and client library" },
     { id: "lab-tile-cached", label: "records cached", value: count(sample?.cached) },
-    { id: "lab-tile-right", label: "linearizable", value: linear == null ? NOTHING : linear ? "yes" : "no", kind: linear == null ? "" : linear ? "good" : "bad", title: "Whether all reads since the start of the load were linearizable" },
+    { id: "lab-tile-right", label: "linearizable", value: linear == null ? NOTHING : linear ? "yes" : "no", kind: linear == null ? "" : linear ? "good" : "bad", title: "Whether all reads since the start of the load were linearizable; –: nothing was checked, or not all could be" },
     { id: "lab-tile-down", label: "nodes down", value: running.length ? String(down) : NOTHING, kind: down ? "bad" : "" },
   ];
 }

@@ -17,7 +17,7 @@ import { sentenceOf } from "../../parts/problem.js";
 
 /** @param {HTMLElement} place */
 export function overview(place) {
-  const list = make("div", { id: "labs", class: "scroll" }, make("p", { class: "empty" }, "Loading …"));
+  const list = make("div", { id: "labs", class: "scroll", tabindex: "0", role: "region", "aria-label": "Labs" }, make("p", { class: "empty" }, "Loading …"));
   const problem = make("div", { "aria-live": "assertive" });
   const form = create((name) => router.navigate(["labs", name]));
   fill(place, make("section", { class: "card" }, make("h2", {}, "Labs"), list, problem), form.element);

@@ -124,11 +124,12 @@ function node(box, updates, choose) {
     const slot = (width - 24) / about.servers.length;
     return draw("rect", { class: "bar", x: x + 12 + at * slot, width: Math.max(1, slot - (slot > 4 ? 2 : 0.5)), y: y + height - 8, height: 0 });
   });
-  const parts = small ? [level, mark] : [...bars, name, figure, mark];
+  // Spaces separate the words for assistive technology.
+  const parts = small ? [level, mark] : [...bars, name, " ", figure, " ", mark];
   const element = draw(
     "g",
     { class: `node kind-${about.kind}${small ? " small" : ""}`, id: `node-${about.name}`, "data-node": about.name, tabindex: 0, role: "button", click: () => choose(about.name), keydown: press },
-    title, body, ...parts,
+    body, ...parts,
   );
   updates.push((known, chosen) => {
     const state = stateOf(about, known);
@@ -136,11 +137,12 @@ function node(box, updates, choose) {
     const text = figureOf(about, known);
     if (element.dataset.state !== state) element.dataset.state = state;
     element.setAttribute("aria-pressed", String(chosen === about.name));
-    element.setAttribute("aria-label", `${about.name}, ${KINDS[about.kind] ?? about.kind}, ${WORDS[state]}${text && text !== WORDS[state] ? `, ${text}` : ""}`);
+    // It begins with the text that is seen.
+    element.setAttribute("aria-label", `${about.name} ${text}, ${KINDS[about.kind] ?? about.kind}${text === WORDS[state] ? "" : `, ${WORDS[state]}`}`);
     title.textContent = `${about.name}: ${WORDS[state]}${text && text !== WORDS[state] ? `, ${text}` : ""}`;
     mark.textContent = small && state === "up" ? "" : MARKS[state];
     figure.textContent = text;
-    const busiest = Math.max(1, ...(sample?.server_load ?? []));
+    const busiest = Math.max(1, ...(sample?.server_load ?? []).map((load) => load ?? 0));
     const shares = loads(about, state === "up" ? sample : undefined).map((each) => each / busiest);
     bars.forEach((bar, at) => {
       const tall = BARS * (shares[at] ?? 0);
@@ -153,7 +155,8 @@ function node(box, updates, choose) {
   });
   for (const bar of bars) settle(bar, y + height - 8, BARS);
   settle(level, y + height - 2, height - 4);
-  return element;
+  // A title inside would be part of the name.
+  return draw("g", {}, title, element);
 }
 
 /** A bar that grows from its bottom by a transform, which the browser animates without a layout. @param {SVGRectElement} bar @param {number} bottom @param {number} tall */

@@ -7,7 +7,7 @@ import { described, isShown, metric } from "../../core/metrics.js";
 import { mapped } from "../../core/series.js";
 import { Chart } from "../../parts/chart.js";
 import { disturbances, warmup } from "../../parts/disturbances.js";
-import { DASHES, area, digits, heat, line } from "../../parts/traces.js";
+import { DASHES, area, digits, heat, intervals, line } from "../../parts/traces.js";
 
 /** @typedef {import("../../core/api.js").Schemas["RunHead"]} RunHead */
 /** @typedef {import("../../core/series.js").Series} Series */
@@ -45,8 +45,8 @@ export function charts(choices) {
       // Logarithmic: an outage makes the highest percentile a thousand times as long as the median.
       latency.update(() => ({ ...over(), traces: percentiles(run, series), y: { type: "log", nticks: 6 } }), run.id);
       hits.update(() => hitRatio(run, series, over()), run.id);
-      load.update(() => ({ traces: heat(series.columns.time, series.columns.server_load), x, y: { title: { text: "server" }, tickformat: "d" } }), run.id);
-      imbalance.update(() => ({ ...over(), traces: [line(run.scheme, "busiest / mean", series.columns.time, ratios(series))], y: { rangemode: "tozero" } }), run.id);
+      load.update(() => ({ traces: heat(intervals(series), series.columns.server_load), x, y: { title: { text: "server" }, tickformat: "d" } }), run.id);
+      imbalance.update(() => ({ ...over(), traces: [line(run.scheme, "busiest / mean", intervals(series), ratios(series))], y: { rangemode: "tozero" } }), run.id);
       control.update(() => ({ ...over(), traces: bandwidths(run, series), y: { rangemode: "tozero" } }), run.id);
       passes.update(() => ({ ...over(), traces: recirculations(run, series), y: { rangemode: "tozero", tickformat: "~s" }, empty: isCounted(series) ? "None so far" : "This run did not count them" }), run.id);
       errors.update(() => ({ ...over(), ...counts(run, series), y: { rangemode: "tozero" } }), run.id);
@@ -63,11 +63,11 @@ function whole(value) {
 function answers(run, series) {
   const all = /** @type {number[]} */ (series.columns.throughput_ops);
   const hits = /** @type {number[] | undefined} */ (series.columns.hits_ops);
-  const part = (/** @type {string} */ name, /** @type {number[]} */ y, /** @type {number} */ opacity) => area(run.scheme, name, series.columns.time, y, opacity);
+  const part = (/** @type {string} */ name, /** @type {number[]} */ y, /** @type {number} */ opacity, /** @type {number[] | undefined} */ below = undefined) => area(run.scheme, name, intervals(series), y, opacity, below);
   // A run of an older netkv did not count hits by themselves.
   if (!hits || hits.some((value) => value == null) || !isShown("hits_ops", run.scheme)) return [part("all operations", all, 0.25)];
   return [
-    part("other operations", all.map((value, at) => value - hits[at]), 0.15),
+    part("other operations", all.map((value, at) => value - hits[at]), 0.15, hits),
     part("reads answered by caches", hits, 0.55),
   ];
 }
@@ -77,7 +77,7 @@ function percentiles(run, series) {
   return PERCENTILES.map(([name, dash]) => {
     const values = series.columns[`latency_${name}_us`];
     const y = mapped(values, "ms", (value) => (value == null ? null : value / 1000));
-    return { ...line(run.scheme, name === "p999" ? "p99.9" : name, series.columns.time, y, dash), text: mapped(values, "text", (value) => described(`latency_${name}_us`, value)), hovertemplate: "%{text}<extra>%{fullData.name}</extra>" };
+    return { ...line(run.scheme, name === "p999" ? "p99.9" : name, intervals(series), y, dash), text: mapped(values, "text", (value) => described(`latency_${name}_us`, value)), hovertemplate: "%{text}<extra>%{fullData.name}</extra>" };
   });
 }
 
@@ -89,7 +89,7 @@ function hitRatio(run, series, over) {
   return {
     ...over,
     shapes: [...over.shapes, ...rule],
-    traces: shown ? [line(run.scheme, "hit ratio", series.columns.time, series.columns.hit_ratio)] : [],
+    traces: shown ? [line(run.scheme, "hit ratio", intervals(series), series.columns.hit_ratio)] : [],
     y: { range: [0, 1], tickformat: ".0%" },
     empty: `${run.scheme} has no cache`,
   };
@@ -97,7 +97,9 @@ function hitRatio(run, series, over) {
 
 /** @param {Series} series */
 function ratios(series) {
-  return series.columns.server_load.map((/** @type {number[]} */ row) => {
+  return series.columns.server_load.map((/** @type {(number | null)[]} */ loads) => {
+    const row = loads.filter((each) => each !== null);
+    if (row.length < loads.length) return null;
     const total = row.reduce((sum, each) => sum + each, 0);
     return total ? (Math.max(...row) * row.length) / total : null;
   });
@@ -107,14 +109,14 @@ function ratios(series) {
 function bandwidths(run, series) {
   const by = series.columns.control_plane_mib_per_s_by_switch;
   const switches = [...new Set(by.flatMap((/** @type {object} */ each) => Object.keys(each)))];
-  if (switches.length < 2) return [line(run.scheme, "all switches", series.columns.time, series.columns.control_plane_mib_per_s)];
-  return switches.map((name, at) => line(run.scheme, name, series.columns.time, by.map((/** @type {Record<string, number>} */ each) => each[name] ?? null), DASHES[at % DASHES.length]));
+  if (switches.length < 2) return [line(run.scheme, "all switches", intervals(series), series.columns.control_plane_mib_per_s)];
+  return switches.map((name, at) => line(run.scheme, name, intervals(series), by.map((/** @type {Record<string, number>} */ each) => each[name] ?? null), DASHES[at % DASHES.length]));
 }
 
 /** @param {RunHead} run @param {Series} series */
 function recirculations(run, series) {
   const y = series.columns.recirculations_per_s;
-  return y?.some(Boolean) ? [line(run.scheme, "recirculated", series.columns.time, y)] : [];
+  return y?.some(Boolean) ? [line(run.scheme, "recirculated", intervals(series), y)] : [];
 }
 
 /** Whether the switches have counted recirculations. @param {Series} series */
@@ -127,11 +129,11 @@ function counts(run, series) {
   const column = (/** @type {string} */ name) => series.columns[name] ?? [];
   const unknown = COUNTS.filter((name) => column(name).length && column(name).every((value) => value == null));
   const traces = COUNTS.filter((name) => column(name).some(Boolean)).map((name, at) => ({
-    ...line(run.scheme, metric(name).label, series.columns.time, column(name), DASHES[at % DASHES.length]),
+    ...line(run.scheme, metric(name).label, intervals(series), column(name), DASHES[at % DASHES.length]),
     text: mapped(column(name), "text", count),
     hovertemplate: "%{text}<extra>%{fullData.name}</extra>",
   }));
   const notes = unknown.map((name) => `${metric(name).label}: not counted`);
-  const blank = notes.map((name) => line(run.scheme, name, series.columns.time, series.columns.time.map(() => null)));
+  const blank = notes.map((name) => line(run.scheme, name, intervals(series), series.columns.time.map(() => null)));
   return { traces: traces.length ? [...traces, ...blank] : [], empty: ["None so far", ...notes].join(". ") };
 }

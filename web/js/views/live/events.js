@@ -22,7 +22,7 @@ export function events() {
       drawn = key;
       const atEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 4;
       const rows = all.map((event) => [time(event.time, run.mode), kindCell(event.kind), event.node, event.text]);
-      fill(list, all.length ? table(["at", "what", "node", ""], rows) : make("p", { class: "empty" }, "No events."));
+      fill(list, all.length ? table(["at", "what", "node", "details"], rows) : make("p", { class: "empty" }, "No events."));
       if (atEnd) list.scrollTop = list.scrollHeight;
     },
   };

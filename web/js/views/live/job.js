@@ -96,7 +96,8 @@ function sentence(job) {
     job.source === "terminal" && "in a terminal",
     job.position && `position ${job.position} in the queue`,
     runs > 0 && `${runs} ${runs === 1 ? "run" : "runs"}`,
-    job.expected_seconds != null && !job.finished_at && `takes about ${duration(job.expected_seconds)} here`,
+    // Once it runs, the time left is known better.
+    job.expected_seconds != null && !job.finished_at && job.progress?.left_seconds == null && `takes about ${duration(job.expected_seconds)} here`,
     job.progress && `${job.progress.phase}${current ? ` (${label(current)})` : ""}`,
     job.state === "done" && job.ok === false && NOT_OK[job.kind],
     job.finished_at && job.started_at && `took ${duration(job.finished_at - job.started_at)}`,

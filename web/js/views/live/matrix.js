@@ -51,11 +51,11 @@ export function matrix(choose) {
       if (key !== built) build(plan);
       built = key;
       ids = plan.map((cell) => runs.get(keyOf(cell))?.id);
-      const fractions = new Map((job.progress?.runs ?? []).map((each) => [each.index, each.fraction]));
+      const shares = new Map((job.progress?.runs ?? []).map((each) => [each.index, each.share]));
       cells.forEach(({ button, name, filled, result }, index) => {
         const run = runs.get(keyOf(plan[index]));
         const state = stateOf(run, job);
-        const fraction = state === "running" ? fractions.get(index) ?? 0 : state === "waiting" || state === "not run" ? 0 : 1;
+        const fraction = state === "running" ? shares.get(index) ?? 0 : state === "waiting" || state === "not run" ? 0 : 1;
         button.className = `cell status-${state.replace(" ", "-")}`;
         button.disabled = !run;
         button.title = run?.reason ?? name;

@@ -70,7 +70,7 @@ export function stateAfter(state, cells, program, several) {
 
 /** @param {string[]} headings @param {(string | Node)[][]} rows */
 function wide(headings, rows) {
-  return make("div", { class: "scroll state-table" }, table(headings, rows));
+  return make("div", { class: "scroll state-table", tabindex: "0", role: "region", "aria-label": "Changes of the state" }, table(headings, rows));
 }
 
 /** @param {string} value */

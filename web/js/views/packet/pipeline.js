@@ -1,7 +1,7 @@
 // The picture of the switch: parser, ingress, traffic manager, egress, deparser, with the way of a packet through them.
 // Each pass through egress, and each further one through ingress, has a row; copies and recirculations are branches.
 
-import { draw, make } from "../../core/dom.js";
+import { draw, make, scrolling } from "../../core/dom.js";
 import { passOf } from "./replay.js";
 
 /** @typedef {import("./replay.js").Pass} Pass */
@@ -128,7 +128,7 @@ export function pipeline(steps, passes, choose) {
     ...parts,
   );
   const more = rows.length > MAX_ROWS ? make("p", { class: "hint" }, `${rows.length - MAX_ROWS} further passes are in the list of steps only.`) : null;
-  const element = make("div", { class: "pipeline" }, make("div", { class: "scroll" }, picture));
+  const element = make("div", { class: "pipeline" }, scrolling("The pipeline as a picture", picture));
   if (more) element.append(more);
   return {
     element,

@@ -1,6 +1,6 @@
 // The set-up: entries of tables, default actions, cells of registers, groups and sessions, as tables that can be edited.
 
-import { fill, make, table } from "../../core/dom.js";
+import { fill, make, scrolling, table } from "../../core/dom.js";
 import { count } from "../../core/format.js";
 import { hexOfText, meaning, shortName } from "./words.js";
 
@@ -13,7 +13,7 @@ const MAX_ROWS = 200;
 const TEXT_BITS = 64;
 const NUMBER = /^(0x[0-9a-f]+|\d+|[0-9a-f]{2}(:[0-9a-f]{2}){5}|\d+\.\d+\.\d+\.\d+)$/i;
 
-/** A set-up with all its lists. @param {Schemas["Setup-Input"] | Schemas["Setup-Output"] | undefined} setup @returns {Setup} */
+/** A set-up with all its lists. @param {Schemas["SetupInput"] | Schemas["Setup"] | undefined} setup @returns {Setup} */
 export function complete(setup) {
   return /** @type {Setup} */ ({ entries: [], defaults: [], registers: [], multicast_groups: [], clone_sessions: [], ...structuredClone(setup ?? {}) });
 }
@@ -104,7 +104,7 @@ export function setupEditor(changed) {
       return row(at, [...keys, action, params(interface_, entry.action, (entry.params ??= {}), `entry ${index + 1} of ${known.name}`), ...priority, remove]);
     });
     const add = make("button", { type: "button", class: "quiet", "data-add": known.name, click: () => (setup.entries.push({ table: known.name, match: Object.fromEntries(known.keys.filter((key) => key.match === "exact").map((key) => [key.name, "0x0"])), action: known.actions[0], params: zeros(interface_, known.actions[0]), priority: ordered ? 1 : 0 }), rebuilt()) }, "Add an entry");
-    return make("div", {}, make("div", { class: "scroll" }, table([...known.keys.map((key) => `${key.name} (${key.match}, ${key.bits} bits)`), "action", "parameters", ...(ordered ? ["priority"] : []), ""], rows)), rest(all.length), add);
+    return make("div", {}, scrolling("Entries of the table", table([...known.keys.map((key) => `${key.name} (${key.match}, ${key.bits} bits)`), "action", "parameters", ...(ordered ? ["priority"] : []), ""], rows)), rest(all.length), add);
   }
 
   /** @param {Program} interface_ */
@@ -127,7 +127,7 @@ export function setupEditor(changed) {
     });
     const first = interface_.tables[0];
     const add = first && make("button", { type: "button", class: "quiet", click: () => (setup.defaults.push({ table: first.name, action: first.default_action, params: zeros(interface_, first.default_action) }), rebuilt()) }, "Change a default action");
-    return make("div", {}, make("div", { class: "scroll" }, table(["table", "action", "parameters", ""], rows)), add);
+    return make("div", {}, scrolling("Default actions", table(["table", "action", "parameters", ""], rows)), add);
   }
 
   /** @param {string} name @param {Program} interface_ */
@@ -141,7 +141,7 @@ export function setupEditor(changed) {
       return row(`setup.registers.${index}`, [number, content, remove]);
     });
     const add = make("button", { type: "button", class: "quiet", click: () => (setup.registers.push({ register: name, index: 0, value: "0x0" }), rebuilt()) }, "Add a cell");
-    return make("div", {}, make("div", { class: "scroll" }, table(["index", bits == null ? "value" : `value (${bits} bits)`, ""], rows)), rest(all.length), add);
+    return make("div", {}, scrolling("Cells of the register", table(["index", bits == null ? "value" : `value (${bits} bits)`, ""], rows)), rest(all.length), add);
   }
 
   /** @param {string[]} names */

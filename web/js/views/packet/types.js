@@ -1,11 +1,11 @@
 // Names of the API's types that this view uses. Requests and answers have types of their own in the OpenAPI document.
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
-/** @typedef {Schemas["TraceRequest-Input"]} TraceRequest */
-/** @typedef {Schemas["Packet-Input"]} Packet */
-/** @typedef {Schemas["Entry-Input"]} Entry */
-/** @typedef {Schemas["DefaultAction-Input"]} DefaultAction */
-/** @typedef {Schemas["Replica-Input"]} Replica */
+/** @typedef {Schemas["TraceRequestInput"]} TraceRequest */
+/** @typedef {Schemas["PacketInput"]} Packet */
+/** @typedef {Schemas["EntryInput"]} Entry */
+/** @typedef {Schemas["DefaultActionInput"]} DefaultAction */
+/** @typedef {Schemas["ReplicaInput"]} Replica */
 /** @typedef {Schemas["RegisterCell"]} Cell */
 /** @typedef {Schemas["ProgramCheck"]} CheckResult */
 /** A request: what its model leaves to defaults may be left out. @typedef {Partial<Omit<TraceRequest, "setup" | "packets">> & { packets: Packet[], setup: Setup }} Body */

@@ -1,6 +1,6 @@
 // Tags and notes of a run, edited in their cell.
 
-import { fill, make } from "../../core/dom.js";
+import { fill, make, spoken } from "../../core/dom.js";
 import { sentenceOf } from "../../parts/problem.js";
 
 /** @typedef {import("../../core/api.js").Schemas["RunHead"]} RunHead */
@@ -20,7 +20,9 @@ export function editable({ id, what, text, shown, empty, save }) {
   const cell = make("div", { class: "editable" });
 
   function rest() {
-    const open = make("button", { type: "button", id, class: "quiet edit", "aria-label": `${what}: ${text || empty}. Edit`, click: edit }, ...(text ? shown : [make("span", { class: "hint" }, empty)]));
+    // The name of the button is its content, so what is seen is part of it.
+    const content = text ? shown.flatMap((part) => [part, " "]) : [make("span", { class: "hint" }, empty)];
+    const open = make("button", { type: "button", id, class: "quiet edit", click: edit }, spoken(`${what}: `), ...content, spoken(". Edit"));
     fill(cell, open);
   }
 

@@ -265,9 +265,16 @@ export function editor(place, name) {
     return Array.isArray(document_.schemes) ? document_.schemes.filter((/** @type {unknown} */ each) => typeof each === "string") : [];
   }
 
+  /** The title of a plot that shows another quantity from now on is removed. @param {(string | number)[]} path @returns {Change[]} */
+  function untitled([list, at, name]) {
+    const title = ["plots", at, "title"];
+    return list === "plots" && (name === "y" || name === "x") && schema.valueAt(document_, title) ? [{ path: title, remove: true }] : [];
+  }
+
   /** @param {Change[]} changes @param {boolean} [fit] */
   function change(changes, fit = false) {
-    edit({ changes: changes.map((each) => ({ value: null, remove: false, ...each })), fit });
+    const all = [...changes, ...changes.flatMap(({ path }) => untitled(path))];
+    edit({ changes: all.map((each) => ({ value: null, remove: false, ...each })), fit });
   }
 
   /** @param {string} item */

@@ -67,7 +67,7 @@ impl FarReach {
         entry.generation = stamp.generation;
         entry.validity = if stamp.has(bits::VALID) { Validity::Valid } else { Validity::Invalid };
         entry.is_retired = false;
-        entry.max_sequence = sequence.number;
+        entry.max_sequence = stamp.sequence;
         entry.reported_snapshot = 0;
         entry.reset_count();
         self.entries.store(message.slot.entry, record, sequence, (false, false), message.value);

@@ -29,6 +29,15 @@ pub(super) fn is_newer(a: u32, b: u32) -> bool {
     a != 0 && (b == 0 || netkv_wire::is_newer(a, b))
 }
 
+/// Whether a sequence is of a later write than another. One with number 0 is of no write.
+#[inline]
+pub(super) fn is_later(a: Sequence, b: Sequence) -> bool {
+    a.number != 0
+        && (b.number == 0
+            || is_newer(a.incarnation, b.incarnation)
+            || a.incarnation == b.incarnation && is_newer(a.number, b.number))
+}
+
 /// The lookup entry of a key.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Cached {
@@ -89,8 +98,8 @@ pub(super) struct Entry {
     pub generation: u32,
     pub validity: Validity,
     pub is_retired: bool,
-    /// The largest sequence number of any write of the key that the entry knows of.
-    pub max_sequence: u32,
+    /// The latest sequence of any write of the key that the entry knows of.
+    pub max_sequence: Sequence,
     /// The last snapshot for which the entry reported its original record.
     pub reported_snapshot: u32,
     pub stored: Stored,
@@ -206,7 +215,10 @@ impl Entries {
         let mut counts: Counts = vec![
             ("NetkvEgress.entry_state.cells", of_entries(state_cell)),
             ("NetkvEgress.frequency.cells", of_entries(|entry| entry.frequency.into())),
-            ("NetkvEgress.entry.max_sequence.cells", of_entries(|it| it.max_sequence.into())),
+            (
+                "NetkvEgress.entry.max_sequence.cells",
+                of_entries(|it| sequence_cell(it.max_sequence)),
+            ),
             (
                 "NetkvEgress.entry.reported_snapshot.cells",
                 of_entries(|entry| entry.reported_snapshot.into()),
@@ -223,6 +235,11 @@ impl Entries {
         }
         counts
     }
+}
+
+/// Incarnation (32), number (32).
+fn sequence_cell(sequence: Sequence) -> u64 {
+    u64::from(sequence.incarnation) << 32 | u64::from(sequence.number)
 }
 
 /// Generation (32), validity (8), retired (1), 0 (23).

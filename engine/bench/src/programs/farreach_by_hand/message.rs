@@ -61,6 +61,8 @@ pub(super) struct Message<'a> {
     pub value: &'a [u8],
     /// What follows the parsed headers.
     pub rest: &'a [u8],
+    /// The UDP length of the frame without the chunks.
+    pub reply_length: u16,
 }
 
 /// Whether an operation is about an entry.
@@ -98,11 +100,13 @@ impl<'a> Message<'a> {
         };
         let record = record_of(frame, stamp)?;
         let bytes = record.map_or(0, |record| padded(record.length.into()));
-        if usize::from(u16_at(frame, UDP_LENGTH)) < UDP_LEN + end - KV_OFFSET + bytes {
+        let udp_length = u16_at(frame, UDP_LENGTH);
+        if usize::from(udp_length) < UDP_LEN + end - KV_OFFSET + bytes {
             return Err(Drop::Malformed);
         }
+        let reply_length = udp_length - bytes as u16;
         let (value, rest) = rest.split_at_checked(bytes).ok_or(Drop::Malformed)?;
-        Ok(Some(Self { frame, role, op, stamp, slot, record, value, rest }))
+        Ok(Some(Self { frame, role, op, stamp, slot, record, value, rest, reply_length }))
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use netkv_dataplane::Output;
 use netkv_wire::{Sequence, Stamp, bits};
 
 use super::dedup::Copy;
-use super::entries::{Cached, Stored, Validity, is_newer};
+use super::entries::{Cached, Stored, Validity, is_later};
 use super::message::{Message, Record};
 use super::{Arrival, COUNTERS, FarReach};
 use crate::handwritten::Drop;
@@ -145,7 +145,7 @@ impl FarReach {
             // entry cannot store it.
             if !is_valid || is_first && message.record.is_none() {
                 let entry = self.entries.entry_mut(cached.entry);
-                entry.max_sequence = number;
+                entry.max_sequence = sequence;
                 entry.outdate(true);
             }
         }
@@ -176,7 +176,7 @@ impl FarReach {
         out: &mut Output,
     ) {
         let entry = self.entries.entry_mut(number);
-        entry.max_sequence = sequence.number;
+        entry.max_sequence = sequence;
         if arrival.snapshot != 0 && entry.reported_snapshot != arrival.snapshot {
             entry.reported_snapshot = arrival.snapshot;
             // The first write after the snapshot point.
@@ -220,15 +220,15 @@ impl FarReach {
         let stamp = message.stamp;
         let number = self.number_of(stamp.sequence);
         let entry = self.entries.entry_mut(cached.entry);
-        let is_later = is_newer(number, entry.max_sequence);
+        let is_later = is_later(stamp.sequence, entry.max_sequence);
         let may_refresh = message.is_read_reply()
             && is_valid
             && stamp.generation == cached.generation
             && !stamp.has(bits::EMBEDDED)
-            && (is_later || number == entry.max_sequence);
+            && (is_later || stamp.sequence == entry.max_sequence);
         let record = message.record.filter(|_| may_refresh);
         if is_later {
-            entry.max_sequence = number;
+            entry.max_sequence = stamp.sequence;
         }
         // Only a write may change a record that belongs to the snapshot.
         let is_frozen = arrival.snapshot != 0 && entry.reported_snapshot != arrival.snapshot;

@@ -2,8 +2,8 @@
 
 use netkv_dataplane::Output;
 use netkv_wire::{
-    CONTROLLER_IP, CPU_PORT, IPV4_LEN, KV_OFFSET, Mac, Op, SERVICE_IP, STAMP_LEN, Sequence, Stamp,
-    Status, UDP_LEN, bits, flags, mac_of,
+    CONTROLLER_IP, CPU_PORT, IPV4_LEN, Mac, Op, SERVICE_IP, SLOT_LEN, STAMP_LEN, Sequence, Stamp,
+    Status, bits, flags, mac_of,
 };
 
 use super::entries::{Entry, Stored};
@@ -12,7 +12,7 @@ use super::requests::report_bits;
 use super::{Arrival, Destination, FarReach, write_other};
 use crate::handwritten::layout::{
     DESTINATION, FLAGS, IPV4, KV_END, LENGTH, MAC_DESTINATION, MAC_SOURCE, OP, SOURCE, STATUS,
-    TOTAL_LENGTH, UDP, UDP_CHECKSUM, UDP_LENGTH,
+    TOTAL_LENGTH, UDP, UDP_LENGTH,
 };
 use crate::handwritten::{Owner, add_u16, copy, send, set_checksum};
 
@@ -53,12 +53,9 @@ impl Fields {
     }
 }
 
-/// Writes the lengths of a frame whose headers and value end at `end`.
 #[inline]
-fn write_lengths(sent: &mut [u8], end: usize) {
-    let udp_length = (UDP_LEN + end - KV_OFFSET) as u16;
+fn write_lengths(sent: &mut [u8], udp_length: u16) {
     copy(sent, UDP_LENGTH, &udp_length.to_be_bytes());
-    copy(sent, UDP_CHECKSUM, &[0, 0]);
     copy(sent, TOTAL_LENGTH, &(IPV4_LEN as u16 + udp_length).to_be_bytes());
 }
 
@@ -231,7 +228,7 @@ impl FarReach {
         send(out, from, port, end + message.rest.len(), |sent| {
             fields.write(sent, message.frame);
             write_reply_addresses(sent, message.frame);
-            write_lengths(sent, end);
+            write_lengths(sent, message.reply_length + value.len() as u16);
             copy(sent, STAMP_END, slot);
             copy(sent, STAMP_END + slot.len(), value);
             copy(sent, end, message.rest);
@@ -259,7 +256,7 @@ impl FarReach {
                 fields.write(sent, message.frame);
                 copy(sent, MAC_DESTINATION, &CONTROLLER_MAC);
                 copy(sent, DESTINATION, &CONTROLLER_IP);
-                write_lengths(sent, end);
+                write_lengths(sent, message.reply_length + (SLOT_LEN + value.len()) as u16);
                 copy(sent, STAMP_END, &slot_of(entry, arrival.snapshot));
                 copy(sent, SLOT_END, value);
                 copy(sent, end, message.rest);

@@ -6,9 +6,9 @@ use netkv_wire::{
 
 use crate::handwritten::layout::{
     DESTINATION, FLAGS, IPV4, KEY, KV_END, MAC_DESTINATION, MAC_SOURCE, OP, SOURCE, TOTAL_LENGTH,
-    UDP, UDP_CHECKSUM, UDP_LENGTH,
+    UDP, UDP_LENGTH,
 };
-use crate::handwritten::{Drop, Owner, add_u16, copy, set_checksum, u32_at};
+use crate::handwritten::{Drop, Owner, add_u16, copy, set_checksum, u16_at, u32_at};
 
 /// The first byte behind the cache metadata.
 const METADATA_END: usize = KV_END + CACHE_METADATA_LEN;
@@ -52,6 +52,9 @@ impl<'a> Request<'a> {
         let metadata = CacheMetadata { generation, version, bitmap: frame[KV_END + 8] };
         let chunks = if op == Op::Update.code() { capacity(metadata.bitmap) } else { 0 };
         let (value, rest) = rest.split_at_checked(chunks).ok_or(Drop::Malformed)?;
+        if usize::from(u16_at(frame, UDP_LENGTH)) < UDP_LEN + KV_LEN + CACHE_METADATA_LEN + chunks {
+            return Err(Drop::Malformed);
+        }
         Ok(Self { frame, metadata: Some(metadata), value, rest })
     }
 
@@ -111,9 +114,10 @@ impl<'a> Request<'a> {
         copy(reply, MAC_SOURCE, &frame[MAC_DESTINATION..][..6]);
         copy(reply, SOURCE, &frame[DESTINATION..][..4]);
         copy(reply, DESTINATION, &frame[SOURCE..][..4]);
-        let udp_length = (UDP_LEN + KV_LEN + length_of(metadata) + value) as u16;
+        let removed = length_of(self.metadata) + self.value.len();
+        let udp_length =
+            u16_at(frame, UDP_LENGTH) - removed as u16 + (length_of(metadata) + value) as u16;
         copy(reply, UDP_LENGTH, &udp_length.to_be_bytes());
-        copy(reply, UDP_CHECKSUM, &[0, 0]);
         copy(reply, TOTAL_LENGTH, &(IPV4_LEN as u16 + udp_length).to_be_bytes());
         self.finish(reply, metadata, value);
     }

@@ -64,26 +64,37 @@ impl Load {
     }
 
     /// Starts or resumes.
-    pub(crate) fn start(&mut self, now: Nanos, random: &mut Random) {
+    pub(crate) fn start(&mut self, now: Nanos, random: &mut Random, counts: &mut ClientCounts) {
         self.phase = Phase::Running;
-        self.set_arrivals(now, self.arrivals, random);
+        self.set_arrivals(now, self.arrivals, random, counts);
     }
 
     /// Starts no more operations, and discards those that wait.
-    pub(crate) fn pause(&mut self) {
+    pub(crate) fn pause(&mut self, counts: &mut ClientCounts) {
         self.phase = Phase::Paused;
         self.next_arrival = Nanos::MAX;
+        self.discard(counts);
+    }
+
+    fn discard(&mut self, counts: &mut ClientCounts) {
+        counts.discarded += self.waiting.len() as u64;
         self.waiting.clear();
     }
 
-    pub(crate) fn set_arrivals(&mut self, now: Nanos, arrivals: Arrivals, random: &mut Random) {
+    pub(crate) fn set_arrivals(
+        &mut self,
+        now: Nanos,
+        arrivals: Arrivals,
+        random: &mut Random,
+        counts: &mut ClientCounts,
+    ) {
         self.arrivals = arrivals;
         self.next_arrival = Nanos::MAX;
         if let (Phase::Running, Arrivals::Poisson { rate }) = (self.phase, arrivals) {
             self.next_arrival = now.saturating_add(exponential_gap(random, rate));
         }
         if matches!(arrivals, Arrivals::Closed { .. }) {
-            self.waiting.clear();
+            self.discard(counts);
         }
     }
 

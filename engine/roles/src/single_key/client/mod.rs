@@ -164,16 +164,17 @@ impl<P: Protocol> crate::Client for Client<P> {
     fn start(&mut self, now: Nanos, out: &mut Actions) {
         self.verification = None;
         self.protocol.start(now);
-        self.load.start(now, self.workload.random());
+        self.load.start(now, self.workload.random(), &mut self.stats.counts);
         self.fill(now, out);
     }
 
     fn pause(&mut self) {
-        self.load.pause();
+        self.load.pause(&mut self.stats.counts);
     }
 
     fn set_arrivals(&mut self, now: Nanos, arrivals: Arrivals, out: &mut Actions) {
-        self.load.set_arrivals(now, arrivals, self.workload.random());
+        let random = self.workload.random();
+        self.load.set_arrivals(now, arrivals, random, &mut self.stats.counts);
         self.fill(now, out);
     }
 

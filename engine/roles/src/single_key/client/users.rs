@@ -190,6 +190,8 @@ impl<P: Protocol> Client<P> {
         let status = frame.status();
         match (request.op, status) {
             (Op::Get, Status::Ok | Status::NotFound) => {
+                self.stats.counts.reads += 1;
+                self.stats.counts.hits += u64::from(frame.cache_hit());
                 self.protocol.on_read(&request.operation.key, frame);
                 let value = (status == Status::Ok).then(|| frame.value().to_vec());
                 self.users.answered(submitted, value);

@@ -2,6 +2,7 @@
 
 use netkv_wire::Op;
 
+use crate::common::frame::Frame;
 use crate::traps::control::ScriptFault;
 use crate::traps::rack::Rack;
 
@@ -52,11 +53,17 @@ pub fn write_before_the_entry(rack: &mut Rack) {
 pub fn reordered_replies(rack: &mut Rack) {
     let write = rack.write(1);
     let write = rack.pass(&write);
+    reply_behind_a_later_write(rack, &write);
+}
+
+/// The key is cached and a read is answered before the write arrives at the server. The reply to the
+/// write passes first.
+pub(super) fn reply_behind_a_later_write(rack: &mut Rack, write: &Frame) {
     rack.cache();
     let read = rack.read(2);
     rack.carry(&read);
     let reply = rack.take(Op::GetReply);
-    rack.arrive(&write);
+    rack.arrive(write);
     rack.run();
     rack.carry(&reply);
     rack.read_now(1);

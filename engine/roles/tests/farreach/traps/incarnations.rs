@@ -1,5 +1,6 @@
 //! Numbers and incarnations that wrap, switch failures, and records and answers from before them.
 
+use crate::traps::admission::reply_behind_a_later_write;
 use crate::traps::rack::{RETRY, Rack};
 
 /// Numbers wrap between the write at the server and the later one in the switch.
@@ -51,7 +52,7 @@ pub fn incarnations_at_the_wrap(rack: &mut Rack) {
 /// An entry is filled with a record of the previous incarnation while a write of the current one is
 /// under way.
 ///
-/// Protection: The switch treats a number of another incarnation as 0.
+/// Protection: The switch compares incarnations first.
 pub fn record_of_a_past_incarnation(rack: &mut Rack) {
     for _ in 0..3 {
         rack.write_now(1);
@@ -65,6 +66,34 @@ pub fn record_of_a_past_incarnation(rack: &mut Rack) {
     rack.arrive(&write);
     rack.run();
     rack.read_now(2);
+}
+
+/// A write passes the switch, which fails. Its key is cached and read, and then the server applies
+/// the write.
+///
+/// Protection: The switch compares sequences of past incarnations, too.
+pub fn past_write_reaches_the_server(rack: &mut Rack) {
+    let write = rack.write(1);
+    let write = rack.pass(&write);
+    rack.crash();
+    rack.recover();
+    rack.cache();
+    rack.read_now(2);
+    rack.arrive(&write);
+    rack.run();
+    rack.read_now(2);
+}
+
+/// A write passes the switch, which fails. Its key is cached. The reply to a read that the server
+/// answers before it applies the write passes after the reply to the write.
+///
+/// Protection: The switch compares sequences of past incarnations, too.
+pub fn past_write_and_reordered_replies(rack: &mut Rack) {
+    let write = rack.write(1);
+    let write = rack.pass(&write);
+    rack.crash();
+    rack.recover();
+    reply_behind_a_later_write(rack, &write);
 }
 
 /// The switch applies a write, which is read; its answer is lost, the switch fails, and another

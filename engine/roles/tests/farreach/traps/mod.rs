@@ -125,6 +125,14 @@ traps! {
     record_of_a_past_incarnation_is_older_than_every_new_write:
         incarnations::record_of_a_past_incarnation, [ANY_INCARNATION => StaleRead],
         also [NEWER_KEEPS, REPLIES_PASS_BY];
+    write_of_a_past_incarnation_outdates_the_entry:
+        incarnations::past_write_reaches_the_server,
+        [PAST_IS_OLDEST => StaleRead],
+        also [NEWER_KEEPS, REPLIES_PASS_BY];
+    read_reply_behind_a_write_of_a_past_incarnation_refreshes_nothing:
+        incarnations::past_write_and_reordered_replies,
+        [PAST_IS_OLDEST => StaleRead],
+        also [OLD_REPLIES, MAXIMUM_STAYS, REPLIES_PASS_BY];
     write_of_a_past_incarnation_is_not_applied_twice:
         incarnations::write_of_a_past_incarnation,
         [DO_PAST => StaleRead, PAST_NOT_SET => StaleRead, STAMP_ANEW => StaleRead],

@@ -11,7 +11,7 @@ pub type Mutant = traps::Mutant<ScriptFault>;
 
 pub const OLD_REPLIES: Mutant = Mutant::program(
     "max_sequence.p4 lets a read reply of any age refresh",
-    "&& (meta.outdates || meta.sequence == maximum);",
+    "&& (meta.outdates || sequence == maximum);",
     ";",
 );
 pub const ANY_GENERATION: Mutant = Mutant::program(
@@ -67,11 +67,9 @@ pub const RETIRED_SERVES: Mutant = Mutant::program(
     "new[23:23] = 1w1;",
 );
 pub const EMBED_NOTHING: Mutant = Mutant::program(
-    "forward_to_server.p4 embeds no record",
-    "            if (meta.loads) {
-                // The record",
-    "            if (false) {
-                // The record",
+    "forward_to_server.p4 does not mark embedded records",
+    "hdr.version_stamp.bits | BIT_EMBEDDED;",
+    "hdr.version_stamp.bits;",
 );
 pub const EVICTED_KEEPS: Mutant = Mutant::program(
     "entry.p4 keeps an entry under eviction latest when a write or its reply passes",
@@ -124,11 +122,17 @@ pub const STAY_IN_PIPELINE: Mutant =
 pub const PLAIN_NUMBERS: Mutant =
     Mutant::program("serial_numbers.p4 compares plain numbers", "a - b < 0x80000000", "a > b");
 pub const ANY_INCARNATION: Mutant = Mutant::program(
-    "incarnation.p4 treats numbers of all incarnations as those of the current one",
-    "if (meta.same_incarnation) {
-            meta.sequence",
-    "if (true) {
-            meta.sequence",
+    "max_sequence.p4 compares numbers without their incarnations",
+    "sequence = hdr.version_stamp.incarnation ++",
+    "sequence = meta.incarnation ++",
+);
+pub const PAST_IS_OLDEST: Mutant = Mutant::program(
+    "max_sequence.p4 takes sequences of past incarnations for older than all",
+    "sequence = hdr.version_stamp.incarnation ++ hdr.version_stamp.sequence;",
+    "sequence = hdr.version_stamp.incarnation ++ hdr.version_stamp.sequence;
+        if (!meta.same_incarnation) {
+            sequence = 0;
+        }",
 );
 
 // The roles.

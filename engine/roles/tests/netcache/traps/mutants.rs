@@ -61,16 +61,19 @@ pub const LENGTH_WITHOUT_METADATA: Mutant = Mutant::program(
 );
 pub const LENGTH_WITHOUT_VALUE: Mutant = Mutant::program(
     "reflect.p4 adds a value without adding to the length",
-    "hdr.udp.length = UDP_KV_BYTES + meta.value_bytes;",
-    "hdr.udp.length = UDP_KV_BYTES + (hdr.kv.length == 48 ? 16w0 : meta.value_bytes);",
+    "hdr.udp.length = meta.reply_bytes;",
+    "hdr.udp.length = (hdr.kv.length == 48 ? UDP_KV_BYTES : meta.reply_bytes);",
 );
 pub const OLD_IP_CHECKSUM: Mutant = Mutant::program(
     "kv_checksum.p4 does not update the IPv4 checksum",
     "update_checksum(hdr.kv.isValid(),",
     "update_checksum(hdr.kv.isValid() && hdr.kv.length != 48,",
 );
-pub const OLD_UDP_CHECKSUM: Mutant =
-    Mutant::program("reflect.p4 does not clear the UDP checksum", "hdr.udp.checksum = 0;", "");
+pub const OLD_UDP_CHECKSUM: Mutant = Mutant::program(
+    "kv_checksum.p4 does not update the UDP checksum",
+    "update_checksum_with_payload(hdr.kv.isValid() && hdr.udp.checksum != 0,",
+    "update_checksum_with_payload(hdr.kv.isValid() && hdr.udp.checksum != 0 && hdr.kv.length != 40,",
+);
 pub const CUT_FRAMES: Mutant = Mutant::program(
     "frame_check.p4 accepts truncated frames",
     "std.parser_error != error.NoError || ",

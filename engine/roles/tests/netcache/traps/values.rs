@@ -1,9 +1,9 @@
 //! Values that outgrow their entry or are deleted, and frames that are truncated or change size.
 
 use netkv_roles::MILLISECOND;
-use netkv_wire::{MAX_VALUE, Op};
+use netkv_wire::{MAX_VALUE, Op, set_udp_checksum};
 
-use crate::common::frame::{Frame, with_udp_checksum};
+use crate::common::frame::Frame;
 use crate::common::rack::Harm;
 use crate::traps::rack::Rack;
 
@@ -70,7 +70,7 @@ pub fn update_that_was_cut(rack: &mut Rack) {
     rack.must_be_served();
 }
 
-/// The frame with one chunk less, and with correct lengths and IPv4 checksum.
+/// The frame with one chunk less, and with correct lengths and checksums.
 fn without_the_last_chunk(frame: &Frame) -> Frame {
     let mut bytes = frame.bytes.clone();
     if bytes.is_empty() {
@@ -86,6 +86,7 @@ fn without_the_last_chunk(frame: &Frame) -> Frame {
     let sum: u32 = words.sum();
     let sum = (sum & 0xffff) + (sum >> 16);
     bytes[24..26].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+    set_udp_checksum(&mut bytes);
     Frame::to_switch(bytes)
 }
 
@@ -103,13 +104,17 @@ pub fn frames_that_grow_and_shrink(rack: &mut Rack) {
     rack.must_be_answered();
 }
 
-/// A read carries a UDP checksum, as network cards may add.
+/// A read carries a UDP checksum, and the switch answers it with another payload.
 ///
-/// Protection: The UDP checksum of an answer is 0.
+/// Protection: The UDP checksum of an answer is that of the answer.
 pub fn read_with_a_checksum(rack: &mut Rack) {
     rack.cache();
+    let write = rack.write_of(40);
+    rack.carry(&write);
+    rack.run();
     let read = rack.read();
-    rack.carry(&with_udp_checksum(&read));
+    assert_ne!(read.bytes[40..42], [0, 0], "the read has a checksum");
+    rack.carry(&read);
     rack.run();
     rack.must_be_answered();
 }

@@ -1,0 +1,22 @@
+"""Mutants of DistCache: a rule of the control plane broken (docs/distcache.md, "Controller")."""
+
+from __future__ import annotations
+
+from netkv.soak.edits import Edit
+
+MUTANTS = (
+    Edit(
+        "servers-first",
+        "switches of clients confirm that they send no reads before servers are told",
+        "netkv/schemes/distcache/service.py",
+        "sending = {client.name for client in self._clients}",
+        "sending = set()",
+    ),
+    Edit(
+        "answer-restarted-at-once",
+        "RESTARTED is answered when all upper copies are installed again",
+        "netkv/schemes/distcache/restarts.py",
+        "if restart.waits_for:",
+        "if False:",
+    ),
+)

@@ -1,0 +1,23 @@
+"""Mutants of FarReach: a rule of the switch or of the control plane broken (docs/farreach.md)."""
+
+from __future__ import annotations
+
+from netkv.soak.edits import Edit
+
+MUTANTS = (
+    Edit(
+        "old-records-count",
+        "records from before the last recovery do not count",
+        "netkv/schemes/farreach/recovery.py",
+        "if recovered and is_newer(recovered, record.incarnation):",
+        "if False:",
+    ),
+    Edit(
+        "past-writes-are-oldest",
+        "a write of an earlier incarnation that its server applies late outdates the entry",
+        "p4/farreach/max_sequence.p4",
+        "sequence = hdr.version_stamp.incarnation ++ hdr.version_stamp.sequence;",
+        "sequence = hdr.version_stamp.incarnation ++ hdr.version_stamp.sequence;"
+        " if (!meta.same_incarnation) { sequence = 0; }",
+    ),
+)

@@ -1,0 +1,43 @@
+"""Each comparison that a module leaves out makes a case of its bench fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netkv.fpga.mutants import places
+from netkv.schemes.client_cache import mutants as client_cache_mutants
+from netkv.schemes.lake import mutants as lake_mutants
+from tests.fpga import bench
+from tests.fpga.bench_mutants import BENCH_MUTANTS, BenchMutant, numbers
+
+
+def run(mutant: BenchMutant, number: int, folder: Path) -> None:
+    name = f"bench_{mutant.module}"
+    module = bench.load(name)
+    bench.run(name, module.TOP, module.PARAMETERS[-1], folder, case=mutant.case, mutant=number)
+
+
+@pytest.mark.parametrize("mutant", BENCH_MUTANTS, ids=lambda each: each.name)
+def test_mutant_is_found(mutant: BenchMutant, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match=f"{mutant.case}.* of bench_{mutant.module}"):
+        run(mutant, mutant.number, tmp_path)
+
+
+@pytest.mark.parametrize("module", sorted({each.module for each in BENCH_MUTANTS}))
+def test_cases_pass_without_a_mutant(module: str, tmp_path: Path) -> None:
+    for case in sorted({each.case for each in BENCH_MUTANTS if each.module == module}):
+        folder = tmp_path / case
+        folder.mkdir()
+        run(BenchMutant(0, "none", module, case), 0, folder)
+
+
+def test_every_mutant_of_the_rtl_is_listed_once() -> None:
+    listed = [each.number for each in lake_mutants.MUTANTS]
+    listed += [
+        each.number for each in client_cache_mutants.MUTANTS if each.number not in set(listed)
+    ]
+    listed += sorted(numbers())
+    assert sorted(listed) == sorted(set(listed))
+    assert places() == set(listed)

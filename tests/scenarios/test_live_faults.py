@@ -10,6 +10,7 @@ from netkv.scenarios import loader
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.results import RunResult
 from netkv.scenarios.runner import run_scenario
+from tests.scenarios.samples import LATE_S, throughput
 
 pytestmark = pytest.mark.live
 
@@ -39,7 +40,10 @@ def assert_no_loss(run: RunResult) -> None:
 
 @pytest.mark.parametrize(
     "fault",
-    ["loss: 0.05", "duplicate: 0.3", "reorder: 0.3, reorder_span: 0.005", "delay: 0.002"],
+    [
+        *("loss: 0.05", "duplicate: 0.3", "corrupt: 0.1"),
+        *("reorder: 0.3, reorder_span: 0.005", "delay: 0.002"),
+    ],
 )
 async def test_impaired_links_cause_no_loss(fault: str) -> None:
     nodes = ("client", "servers-0", "servers-1")
@@ -47,22 +51,39 @@ async def test_impaired_links_cause_no_loss(fault: str) -> None:
     result = await run_scenario(scenario(f"events:\n{events}", "duration=2"))
     for run in result.runs:
         assert_no_loss(run)
-        assert run.retries > 0 or not fault.startswith("loss")
+        assert run.retries > 0 or not fault.startswith(("loss", "corrupt"))
         assert [event.node for event in run.events if event.kind == "fault"] == list(nodes)
+
+
+@pytest.mark.parametrize("scheme", ["farreach", "netmc", "memcached"])
+async def test_corrupted_frames_are_not_stored_or_read(scheme: str) -> None:
+    """A write-back cache, multigets, and requests that are sent once."""
+    nodes = ("client", "servers-0", "servers-1")
+    events = "".join(f"  - {{at: 0, link: {{node: {node}, corrupt: 0.1}}}}\n" for node in nodes)
+    lab = "lab={servers: 4, server_processes: 2}"
+    options = (f"schemes=[{scheme}]", "duration=2", lab)
+    deadline = "deadline=0.5" if scheme == "memcached" else "deadline=60"
+    result = await run_scenario(scenario(f"events:\n{events}", *options, deadline))
+    (run,) = result.runs
+    assert run.status == "done", run.reason
+    assert run.completed_ops > 50
+    assert (run.acked_writes_lost, run.stale_reads, run.phantom_reads) == (0, 0, 0)
 
 
 async def test_cut_link_stops_the_load_until_it_heals() -> None:
     text = """\
 events:
   - {at: 1, link: {node: client, direction: to, loss: 1}}
-  - {at: 2.5, link: {node: client, direction: to}}
+  - {at: 6, link: {node: client, direction: to}}
 """
-    result = await run_scenario(scenario(text, "schemes=[netcache]"))
+    result = await run_scenario(scenario(text, "schemes=[netcache]", "duration=10"))
     [run] = result.runs
     assert_no_loss(run)
-    before, cut, after = (run.series["throughput_ops"][-4 + i] for i in (0, 1, 3))
-    assert cut < 0.1 * before
-    assert after > 0.1 * before
+    cut, healed = (event.time for event in run.events if event.change is not None)
+    rates = throughput(run, cut + LATE_S, healed - LATE_S)
+    assert rates
+    assert sum(rates) < 0.01 * run.completed_ops
+    assert sum(throughput(run, healed, run.series["time"][-1])) > 0
 
 
 async def test_restart_of_the_controller_loses_no_acknowledged_write() -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from netkv.lab import state
+from netkv.lab.process import NodeProcess
 from netkv.scenarios import loader
 from netkv.scenarios.execution import Progress
 from netkv.scenarios.model import Scenario
@@ -28,6 +31,7 @@ from netkv.scenarios.results import (
     Threshold,
 )
 from netkv.scenarios.runner import run_scenario
+from tests.scenarios.samples import LATE_S, throughput
 from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.live
@@ -113,6 +117,18 @@ def kill_in_measured_part(name: str) -> object:
     return on_progress
 
 
+def assert_times(run: RunResult, times: list[float]) -> None:
+    """Samples have these times, without those at which a busy machine gave none."""
+    found, intervals = run.series["time"], run.series["interval"]
+    assert set(found) <= set(times)
+    assert found == sorted(found)
+    assert found[-1] == times[-1]
+    # Whatever the samples are, they are about the whole run.
+    assert sum(intervals) == pytest.approx(len(times), abs=0.8)
+    for before, time, interval in zip(found, found[1:], intervals[1:], strict=False):
+        assert interval == pytest.approx(time - before, abs=0.8)
+
+
 async def test_result_has_the_figures_of_both_schemes() -> None:
     text = TEXT + "expect:\n  - netcache.hit_ratio >= nocache.hit_ratio + 0.3\n"
     sink = Sink()
@@ -135,13 +151,13 @@ async def test_result_has_the_figures_of_both_schemes() -> None:
         assert 0 < run.latency_us.p50 <= run.latency_us.p99
         lengths = {len(column) for column in run.series.values()}
         assert len(lengths) == 1
-        assert run.series["phase"].count("measure") == 3
+        assert_times(run, [0, 1, 2, 3])
         # Completed operations = operations served by servers + hits in the switch.
         served = sum(run.server_load) + (run.hit_ratio or 0) * run.throughput_ops
         assert served >= 0.8 * run.throughput_ops
     assert sink.results == result.runs
     assert sink.verdicts == result.thresholds
-    assert len(sink.samples) == 2 * 4
+    assert [each.time for each in sink.samples] == nocache.series["time"] + netcache.series["time"]
     assert ScenarioResult.model_validate_json(result.model_dump_json()) == result
     start = sink.runs[1]
     assert start.parameters["workload"]["zipf"] == 0.99
@@ -185,6 +201,20 @@ async def test_run_continues_after_a_server_failure_if_requested() -> None:
     assert any("not verified" in event.text for event in run.events)
 
 
+async def test_events_are_carried_out_in_order_while_samples_are_taken() -> None:
+    """The controller is killed at its time or when the switch is up again, whichever is later."""
+    events = "[{at: 0.5, kill: switch}, {at: 0.6, start: switch}, {at: 0.7, kill: controller}]"
+    result = await run_scenario(
+        small("schemes=[nocache]", "warmup=0", text=f"{TEXT}events: {events}\n")
+    )
+    [run] = result.runs
+    assert run.status == "done", run.reason
+    nodes = [(each.node, each.kind) for each in run.events if each.node in ("switch", "controller")]
+    order = [("switch", "killed"), ("switch", "started"), ("controller", "killed")]
+    assert [each for each in nodes if each in order] == order
+    assert_times(run, [1, 2, 3])
+
+
 async def test_restart_of_the_switch_loses_no_acknowledged_write() -> None:
     text = TEXT + "events:\n  - {at: 0.5, kill: switch}\n  - {at: 1, start: switch}\n"
     result = await run_scenario(small("schemes=[netcache]", "duration=6", text=text))
@@ -192,6 +222,8 @@ async def test_restart_of_the_switch_loses_no_acknowledged_write() -> None:
     assert run.status == "done", run.reason
     assert run.acked_writes_lost == 0
     assert run.stale_reads == 0
+    # No sample waits for the switch to start, which takes about a second.
+    assert_times(run, [0, 1, 2, 3, 4, 5, 6])
     again = [at for at, time in enumerate(run.series["time"]) if time > 2]
     assert any(run.series["throughput_ops"][at] for at in again)
     ratios = [run.series["hit_ratio"][at] or 0 for at in again]
@@ -211,12 +243,14 @@ async def test_restart_of_a_leaf_loses_no_acknowledged_write() -> None:
 
 async def test_rate_and_shift_events_change_the_load() -> None:
     text = TEXT + (
-        "events:\n  - {at: 1, rate: 50}\n  - {at: 2.5, shift: {kind: hot-in, keys: 100}}\n"
+        "events:\n  - {at: 2, rate: 50}\n  - {at: 2.5, shift: {kind: hot-in, keys: 100}}\n"
     )
-    result = await run_scenario(small("schemes=[netcache]", "duration=4", text=text))
+    result = await run_scenario(small("schemes=[netcache]", "duration=8", text=text))
     [run] = result.runs
     assert run.status == "done", run.reason
-    before, after = run.series["throughput_ops"][1], run.series["throughput_ops"][3]
+    changed = next(event.time for event in run.events if event.kind == "load")
+    before = max(throughput(run, 0, changed))
+    after = statistics.median(throughput(run, changed + LATE_S, run.series["time"][-1]))
     assert before > 3 * after
     assert 25 < after < 100
     assert [e.text for e in run.events if e.kind == "load"] == [
@@ -291,3 +325,47 @@ async def test_compile_error_is_a_failed_run_with_the_report(
     assert "broken.p4:1" in (result.runs[0].reason or "")
     assert sink.open is None
     assert state.names() == []
+
+
+def _full(error: int) -> Callable[..., object]:
+    def fails(*_: object, **__: object) -> object:
+        raise OSError(error, os.strerror(error))
+
+    return fails
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EROFS, errno.EDQUOT])
+async def test_full_disk_ends_no_run_that_has_begun(
+    monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    """The file of the rack cannot be written from the first sample on, nor that of the next."""
+
+    def fill(progress: Progress) -> None:
+        if progress.sample is not None:
+            monkeypatch.setattr(state.Lab, "create", _full(error))
+
+    found = await run_scenario(small("repeat=2", "schemes=[nocache]"), on_progress=fill)
+    first, second = found.runs
+    assert (first.status, first.reason) == ("done", None)
+    assert first.throughput_ops > 0
+    assert second.status == "failed"
+    assert os.strerror(error) in str(second.reason)
+
+
+async def test_full_disk_at_the_start_of_a_node_fails_its_run_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spawn = NodeProcess.spawn
+    starts = 0
+
+    async def fails(process: NodeProcess) -> None:
+        nonlocal starts
+        starts += 1
+        if starts == 2:
+            _full(errno.ENOSPC)()
+        await spawn(process)
+
+    monkeypatch.setattr(NodeProcess, "spawn", fails)
+    found = await run_scenario(small())
+    assert [each.status for each in found.runs] == ["failed", "done"]
+    assert "No space left on device" in str(found.runs[0].reason)

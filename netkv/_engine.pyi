@@ -269,7 +269,7 @@ class _Timeouts(Protocol):
 
 @type_check_only
 class _Metadata(Protocol):
-    """`netkv.control.messages.CacheMetadata`."""
+    """`netkv.model.messages.CacheMetadata`."""
 
     generation: int
     version: int
@@ -277,7 +277,7 @@ class _Metadata(Protocol):
 
 @type_check_only
 class _Stamp(Protocol):
-    """`netkv.control.messages.Stamp`."""
+    """`netkv.model.messages.Stamp`."""
 
     incarnation: int
     number: int
@@ -286,14 +286,14 @@ class _Stamp(Protocol):
 
 @type_check_only
 class _Slot(Protocol):
-    """`netkv.control.messages.Slot`."""
+    """`netkv.model.messages.Slot`."""
 
     entry: int
     number: int
 
 @type_check_only
 class _Reply(Protocol):
-    """`netkv.control.messages.Message`."""
+    """`netkv.model.messages.Message`."""
 
     op: Op
     key: bytes
@@ -1640,7 +1640,7 @@ class ClientNode:
 
         "bind", "peer"; "role" (of clients, by its name in the engine's registry or in Python,
         `netkv.roles`; the default only sends requests); "clients" (identities), "seed",
-        "deadline_s", "retry_s", "servers"; "workload" (netkv.lab.spec.WorkloadSpec as JSON; its
+        "deadline_s", "retry_s", "servers"; "workload" (netkv.model.spec.WorkloadSpec as JSON; its
         shifts happen in the phase "measure");
         "verify" (check reads against acknowledged writes, and store these for the phase "verify").
         An invalid configuration raises ValueError, a busy port OSError.

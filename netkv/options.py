@@ -36,6 +36,13 @@ class Unit(str):
         return {**handler(schema), "unit": str(self)}
 
 
+class InWords:
+    """The type of an option in words, an annotation of a field for the reference of options."""
+
+    def __init__(self, words: str) -> None:
+        self.words = words
+
+
 class Formerly(str):
     """An earlier name of an option, an annotation of a field for the error about that name."""
 

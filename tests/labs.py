@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from netkv.lab import daemon, state
-from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.labs import daemon
+from netkv.live import state
+from netkv.model.spec import WorkloadSpec
+from netkv.schemes.spec import LabSpec, RackSpec
 
 BringUp = Callable[..., None]
 """Brings a lab up. Arguments: scheme, name (`lab` by default), options of `LabSpec`."""

@@ -7,7 +7,7 @@ read whatever the server may read.
 from __future__ import annotations
 
 from netkv.api.errors import RequestFieldError
-from netkv.lab.spec import LabSpec
+from netkv.schemes.spec import LabSpec
 
 
 def refuse(lab: LabSpec) -> None:

@@ -21,13 +21,14 @@ from netkv.api.models.labs import (
 )
 from netkv.api.problems import found
 from netkv.errors import NetkvError, sentence, suggest
-from netkv.lab import daemon, external_clients, picture, state
-from netkv.lab.daemon import RefusedError
-from netkv.lab.picture import Picture
-from netkv.lab.spec import RackSpec
+from netkv.labs import daemon
+from netkv.labs.daemon import RefusedError
+from netkv.live import external_clients, picture, state
+from netkv.live.picture import Picture
 from netkv.p4rt.client import ControllerError
 from netkv.p4rt.errors import RpcError
 from netkv.p4rt.inspection import Inspector, ProgramObjects
+from netkv.schemes.spec import RackSpec
 
 T = TypeVar("T")
 
@@ -216,7 +217,7 @@ async def read(node: LabNode, what: Callable[[Inspector], Awaitable[T]]) -> T:
 
 
 def samples(lab: state.Lab, after: int) -> list[LabSample]:
-    """Samples with higher numbers, at most `netkv.lab.feed.MAX_SAMPLES`."""
+    """Samples with higher numbers, at most `netkv.live.feed.MAX_SAMPLES`."""
     answer = request(lab, {"do": "samples", "after": after})
     return [LabSample.model_validate(each) for each in answer["samples"]]
 

@@ -23,8 +23,9 @@ from typing import Any
 from netkv.api import labs
 from netkv.api.models.labs import FaultInForce, LabSample, LabUpdate
 from netkv.errors import NetkvError
-from netkv.lab import daemon, state
-from netkv.lab.feed import MAX_SAMPLES
+from netkv.labs import daemon
+from netkv.live import state
+from netkv.live.feed import MAX_SAMPLES
 
 KEPT = 120
 """Samples of a lab that are kept here, two minutes."""
@@ -47,7 +48,7 @@ class _Known:
         self.samples: deque[LabSample] = deque(maxlen=KEPT)
         self.status: dict[str, Any] = {}
         self.totals: dict[str, Any] = {}
-        """`netkv.lab.totals`."""
+        """`netkv.live.totals`."""
         self.asking: asyncio.Future[None] | None = None
         self.asked_at = 0.0
         self.failed = False
@@ -77,7 +78,7 @@ class LabsFeed:
         return [self._update(lab, (cursors or {}).get(lab.name)) for lab in found]
 
     def totals(self, name: str) -> dict[str, Any]:
-        """Counts of a lab since it came up (`netkv.lab.totals`), as of the last `updates`."""
+        """Counts of a lab since it came up (`netkv.live.totals`), as of the last `updates`."""
         known = self._known.get(name)
         return {} if known is None else known.totals
 

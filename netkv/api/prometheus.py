@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from netkv import __version__
 from netkv.api.models.jobs import ACTIVE, Job
 from netkv.api.models.labs import LabState, LabUpdate
-from netkv.lab.rates import SWITCH_DROPS
+from netkv.live.rates import SWITCH_DROPS
 from netkv.scenarios.results import Status
 
 _LAB = ("lab", "scheme")
@@ -27,7 +27,7 @@ class Snapshot(Collector):
     """What one answer of `/metrics` is made of."""
 
     labs: Sequence[tuple[LabUpdate, Mapping[str, Any]]]
-    """Each lab and its totals (`netkv.lab.totals`), empty if it has not answered yet."""
+    """Each lab and its totals (`netkv.live.totals`), empty if it has not answered yet."""
     runs: Mapping[str, int] = field(default_factory=dict)
     """Number of stored runs by status."""
     jobs: Sequence[Job] = ()

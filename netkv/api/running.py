@@ -16,8 +16,8 @@ from pathlib import Path
 
 from netkv.api import private_file
 from netkv.api.tls import Certificate
-from netkv.lab import state
-from netkv.lab.state import Identity
+from netkv.home import home
+from netkv.processes import Identity, identity
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Running:
 
 def file() -> Path:
     """The file of the server."""
-    return state.home() / "server.json"
+    return home() / "server.json"
 
 
 def find() -> Running | None:
@@ -55,7 +55,7 @@ def find() -> Running | None:
 @contextlib.contextmanager
 def announced(url: str, token: bool, certificate: Certificate | None) -> Iterator[None]:
     """Writes the file while the block runs, unless another server has done so."""
-    own = state.identity(os.getpid())
+    own = identity(os.getpid())
     if own is None or find() is not None:
         yield
         return

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from netkv.api import private_file
 from netkv.errors import NetkvError
-from netkv.lab import state
+from netkv.home import home
 
 _BYTES = 32
 _MAX_FILE = 1024
@@ -23,7 +23,7 @@ _MAX_FILE = 1024
 
 def file() -> Path:
     """The file of the token."""
-    return state.home() / "api-token"
+    return home() / "api-token"
 
 
 def make(replace: bool = False) -> str:

@@ -13,6 +13,8 @@ class Entry:
 
     name: str
     """Its command, below `netkv`."""
+    place: str
+    """The function of the command, `module:function`."""
     title: str
     measures: str
     against: str
@@ -36,6 +38,7 @@ class Entry:
 ENTRIES = (
     Entry(
         "bench",
+        "netkv.cli.bench_all:every",
         "All main benchmarks",
         "the main figures of the data plane, end to end, simulator, gateway, Redis, RocksDB and "
         "commands, one after the other",
@@ -44,6 +47,7 @@ ENTRIES = (
     ),
     Entry(
         "p4 bench",
+        "netkv.cli.p4_bench:bench",
         "Data plane",
         "packets per second of each path of each program, on one core, in memory",
         "the interpreter, the compiled executor and the same path written by hand",
@@ -51,6 +55,7 @@ ENTRIES = (
     ),
     Entry(
         "bench e2e",
+        "netkv.cli.bench:e2e",
         "End to end over UDP",
         "reads that a switch answers, over sockets of the loopback",
         "a UDP echo with the same sockets, batches and sizes; Redis and memcached",
@@ -59,6 +64,7 @@ ENTRIES = (
     ),
     Entry(
         "bench veth",
+        "netkv.cli.bench:veth",
         "Network interfaces",
         "reads that a switch answers between virtual network interfaces",
         "the same rings without a program",
@@ -67,6 +73,7 @@ ENTRIES = (
     ),
     Entry(
         "bench sim",
+        "netkv.cli.bench:sim",
         "Simulator",
         "simulated requests per second of wall time, and the memory of a run",
         "the program of the switch alone, and small racks",
@@ -74,6 +81,7 @@ ENTRIES = (
     ),
     Entry(
         "bench gateway",
+        "netkv.cli.bench:gateway",
         "Gateway",
         "requests of redis-benchmark to the gateway of a lab",
         "a redis-server under the same load",
@@ -82,6 +90,7 @@ ENTRIES = (
     ),
     Entry(
         "bench redis",
+        "netkv.cli.bench:redis",
         "Redis as a back end",
         "calls of a server to its Redis, and a whole server with Redis",
         "redis-py alone",
@@ -90,6 +99,7 @@ ENTRIES = (
     ),
     Entry(
         "bench rocksdb",
+        "netkv.cli.bench:rocksdb",
         "RocksDB",
         "processor time of reads and writes, by where the record is",
         "reads of hot records",
@@ -97,6 +107,7 @@ ENTRIES = (
     ),
     Entry(
         "bench startup",
+        "netkv.cli.bench:start_up",
         "Start of commands",
         "processor time of short commands",
         "a bare Python interpreter",
@@ -104,6 +115,7 @@ ENTRIES = (
     ),
     Entry(
         "bench multigets",
+        "netkv.cli.bench:multigets",
         "Multigets",
         "processor time of a multiget on its client, live, for each number of servers",
         "the multiget schemes with each other",
@@ -111,6 +123,7 @@ ENTRIES = (
     ),
     Entry(
         "bench memcached",
+        "netkv.cli.bench:memcached",
         "memcached",
         "GETs of the binary protocol over UDP that a real memcached answers",
         "a UDP echo",
@@ -119,6 +132,7 @@ ENTRIES = (
     ),
     Entry(
         "bench fpga",
+        "netkv.cli.bench:fpga",
         "FPGA designs",
         "cycles of a simulated design per second of processor time, under load and idle",
         "the clock of the design",

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING
 from netkv import resources
 from netkv.bench import stores
 from netkv.bench.result import Benchmark, BenchResult, Executor, this_machine
-from netkv.control.topology import CPU_PORT
 from netkv.errors import NetkvError, UsageError, suggest
-from netkv.lab.hardware import Executor as SwitchExecutor
-from netkv.lab.ports import free_ports
+from netkv.live.ports import free_ports
+from netkv.model.hardware import Executor as SwitchExecutor
+from netkv.model.topology import CPU_PORT
 
 if TYPE_CHECKING:
     from netkv import _engine

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from netkv._engine import FpgaDesign
 from netkv.fpga import build, tester
 from netkv.fpga.build import Progress
-from netkv.fpga.manifest import Manifest
+from netkv.model.manifest import Manifest
 
 LOADED_CYCLES = 200_000
 SPARSE_CYCLES = 2_000_000

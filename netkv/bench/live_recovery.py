@@ -19,8 +19,9 @@ from pydantic import BaseModel, ConfigDict
 from netkv import schemes
 from netkv.control.base import Recovered
 from netkv.errors import NetkvError, UsageError
-from netkv.lab.rack import LiveRack
-from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.live.rack import LiveRack
+from netkv.model.spec import ClosedLoop, WorkloadSpec
+from netkv.schemes.spec import LabSpec, RackSpec
 
 _SNAPSHOT_PERIOD = 3
 _LOAD_S = 2.5 * _SNAPSHOT_PERIOD

@@ -25,7 +25,7 @@ from netkv.bench import stores
 from netkv.bench.end_to_end import ROUNDS, Contender, DatagramTurn, Turn, on_core, paired
 from netkv.bench.result import Machine, this_machine
 from netkv.errors import NetkvError
-from netkv.lab.ports import free_ports
+from netkv.live.ports import free_ports
 
 if TYPE_CHECKING:
     from netkv import _engine

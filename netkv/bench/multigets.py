@@ -21,10 +21,11 @@ from pydantic import BaseModel, ConfigDict
 from netkv import schemes
 from netkv.bench.result import Machine, this_machine
 from netkv.errors import NetkvError
-from netkv.lab.hardware import Backend
-from netkv.lab.rack import LiveRack
-from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
-from netkv.rack.report import RackSample
+from netkv.live.rack import LiveRack
+from netkv.model.hardware import Backend
+from netkv.model.report import RackSample
+from netkv.model.spec import ClosedLoop, WorkloadSpec
+from netkv.schemes.spec import LabSpec, RackSpec
 
 ROUNDS = 6
 KEYS = 10_000

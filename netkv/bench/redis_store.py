@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 from netkv import schemes
 from netkv.bench.result import Benchmark, BenchResult, this_machine
 from netkv.errors import NetkvError
-from netkv.lab import redis_server
-from netkv.lab.ports import free_ports
+from netkv.live import redis_server
+from netkv.live.ports import free_ports
 
 if TYPE_CHECKING:
     from netkv.servers.redis import Redis
@@ -137,8 +137,8 @@ def _repeated(operation: Callable[[], object]) -> Turn:
 
 def _shim(store: Redis, keys: list[bytes], stack: contextlib.ExitStack) -> Turn:
     from netkv import _engine
-    from netkv.control.messages import Message, Op, encode
-    from netkv.control.topology import client_ip, server_ip
+    from netkv.model.messages import Message, Op, encode
+    from netkv.model.topology import client_ip, server_ip
 
     plain = next(each for each in schemes.all_schemes() if not (each.caches or each.multigets))
     here, there = (f"127.0.0.1:{port}" for port in free_ports(2))

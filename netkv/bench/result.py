@@ -82,7 +82,7 @@ class Benchmark(BaseModel):
 
 def this_machine() -> Machine:
     """The machine that this runs on."""
-    from netkv.scenarios.provenance import host
+    from netkv.machine import host
 
     found = host()
     return Machine(

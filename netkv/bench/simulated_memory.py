@@ -13,9 +13,9 @@ import time
 
 from pydantic import BaseModel, ConfigDict
 
-from netkv.bench.simulated_rack import Case, loaded, peak_memory_mb
 from netkv.errors import NetkvError
 from netkv.sim.rack import SECOND, SimRack
+from netkv.sim.timing import Case, loaded, peak_memory_mb
 
 LENGTH = 10
 """Length of the whole run, as a multiple of its first part."""

@@ -20,9 +20,9 @@ from pydantic import BaseModel, ConfigDict
 from netkv import resources, schemes
 from netkv.bench.result import Machine, this_machine
 from netkv.bench.simulated_memory import MemoryGrowth
-from netkv.bench.simulated_rack import OUTSTANDING_PER_SERVER, Case, Measured
 from netkv.errors import MisfitError, NetkvError, UsageError
-from netkv.lab.hardware import TopologySpec
+from netkv.model.hardware import TopologySpec
+from netkv.sim.timing import OUTSTANDING_PER_SERVER, Case, Measured
 from netkv.worker_process import cores
 
 SERVERS = (1, 8, 32, 128)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netkv.errors import NetkvError
-from netkv.lab.ports import free_ports
+from netkv.live.ports import free_ports
 
 _START_TIMEOUT = 10.0
 _STOP_TIMEOUT = 5.0

@@ -28,8 +28,8 @@ from netkv.bench import (
 )
 from netkv.bench.result import Machine, this_machine
 from netkv.errors import NetkvError
-from netkv.lab import daemon
-from netkv.lab.spec import RackSpec
+from netkv.labs import daemon
+from netkv.schemes.spec import RackSpec
 
 _FEW_ENTRIES = 100
 _ROCKSDB = rocksdb_costs.Plan(records=300_000, filled_memtables=0)

@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict
 
 from netkv import _engine, schemes
 from netkv.control.base import InsertEntry
-from netkv.control.topology import KEY_BYTES
+from netkv.model.topology import KEY_BYTES
+from netkv.schemes import parts
 
 YARDSTICK = "cache_read"
 """The program with which bmv2 was measured; it is built into the engine."""
@@ -24,8 +25,8 @@ def entries_of(program: str) -> MakeEntry | None:
     if program == YARDSTICK:
         return _yardstick_entry
     for scheme in schemes.all_schemes():
-        if scheme.program_path.stem == program and scheme.probes is not None:
-            return scheme.probes().entry
+        if scheme.program_path.stem == program and (probes := parts.probes(scheme)) is not None:
+            return probes.entry
     return None
 
 

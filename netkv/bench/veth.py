@@ -29,9 +29,9 @@ from netkv.bench.end_to_end import (
 )
 from netkv.bench.result import Benchmark, this_machine
 from netkv.bench.table_writes import YARDSTICK
-from netkv.control.topology import CPU_PORT
 from netkv.errors import UsageError, suggest
-from netkv.lab.veth import Host, VethFabric
+from netkv.live.veth import Host, VethFabric
+from netkv.model.topology import CPU_PORT
 from netkv.switch.ports import Ring
 
 if TYPE_CHECKING:

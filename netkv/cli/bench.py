@@ -398,7 +398,7 @@ def fpga(
     """
     from netkv.bench import fpga as measured
     from netkv.cli.progress import steps
-    from netkv.fpga import manifest
+    from netkv.model import manifest
 
     with steps() as progress:
         found = measured.run(manifest.find(design), cycles, progress)

@@ -23,9 +23,9 @@ def calibrate(
     by default, or by the name of the FILE.
     """
     from netkv.bench.result import this_machine
+    from netkv.calibration import calibrate as calibration
     from netkv.cli.progress import steps
     from netkv.report import calibration as report
-    from netkv.sim import calibrate as calibration
     from netkv.sim import profiles
 
     if out is not None:

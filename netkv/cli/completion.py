@@ -68,9 +68,9 @@ def schemes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG0
 @_safe
 def searchable_schemes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
     """The schemes that `netkv soak` takes."""
-    from netkv.schemes import all_schemes
+    from netkv.soak import searchable
 
-    return (scheme.name for scheme in all_schemes() if not scheme.loses_writes)
+    return (scheme.name for scheme in searchable.schemes())
 
 
 @_safe
@@ -113,7 +113,7 @@ def sort_keys(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: AR
 @_safe
 def labs(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
     """All existing labs."""
-    from netkv.lab import state
+    from netkv.live import state
 
     return state.names()
 
@@ -121,15 +121,15 @@ def labs(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
 @_safe
 def jobs(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
     """The jobs of the server, newest first."""
-    from netkv.lab import state
+    from netkv.home import home
 
-    return sorted(file.parent.name for file in (state.home() / "jobs").glob("*/job.json"))[::-1]
+    return sorted(file.parent.name for file in (home() / "jobs").glob("*/job.json"))[::-1]
 
 
 @_safe
 def nodes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
     """The nodes of the lab on the command line, or of the default lab."""
-    from netkv.lab import state
+    from netkv.live import state
 
     if (lab := state.load(_lab_of(ctx))) is not None:
         yield from lab.nodes
@@ -139,7 +139,7 @@ def nodes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
 @_safe
 def logs(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
     """The logs of a lab."""
-    from netkv.lab import state
+    from netkv.live import state
 
     # If an option still lacks its value, the words before it are in `ctx.args`.
     lab = next(iter(ctx.args), None) or _lab_of(ctx)
@@ -183,7 +183,7 @@ def option(path: str) -> Callable[[typer.Context, str], list[str]]:
 @_safe
 def fault_kinds(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
     """For `--faults`: all, none, or kinds with commas between them."""
-    from netkv.scenarios.events import FAULT_KINDS
+    from netkv.model.events import FAULT_KINDS
 
     before, comma, _ = incomplete.rpartition(",")
     given = before.split(",")
@@ -202,8 +202,9 @@ def p4_files(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG
 def mutants(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
     """Mutants of the scheme."""
     from netkv import schemes
+    from netkv.schemes import parts
 
-    return schemes.get(str(ctx.params.get("scheme"))).mutants()
+    return parts.mutants(schemes.get(str(ctx.params.get("scheme"))))
 
 
 @_safe
@@ -279,7 +280,7 @@ def joined(words: list[str], at: int) -> tuple[list[str], int, str]:
 
 
 def _lab_of(ctx: typer.Context) -> str:
-    from netkv.lab import state
+    from netkv.live import state
 
     return str(ctx.params.get("lab") or state.DEFAULT_LAB)
 

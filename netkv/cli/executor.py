@@ -9,7 +9,7 @@ import typer
 from netkv.cli import completion
 
 EngineExecutor = Literal["compiled", "interpreter"]
-"""`netkv.lab.hardware.Executor`, which takes long to import."""
+"""`netkv.model.hardware.Executor`, which takes long to import."""
 
 Executor = Annotated[
     str | None,

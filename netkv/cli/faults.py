@@ -9,6 +9,7 @@ import traceback
 from pathlib import Path
 
 from netkv.cli.output import stderr
+from netkv.home import home
 
 
 def report(text: str) -> None:
@@ -37,10 +38,9 @@ def silence_stdout() -> None:
 
 
 def _keep(error: Exception) -> Path | None:
-    from netkv.lab import state
 
     name = f"fault-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
-    file = state.home() / "logs" / name
+    file = home() / "logs" / name
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("w", encoding="utf-8") as log:

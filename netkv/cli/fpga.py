@@ -12,7 +12,7 @@ from netkv.cli.output import Json, notify, print_json, stdout
 
 if TYPE_CHECKING:
     from netkv.fpga.build import Library
-    from netkv.fpga.manifest import Manifest
+    from netkv.model.manifest import Manifest
 
 app = typer.Typer(help="Build, run and measure designs for FPGAs.", no_args_is_help=True)
 
@@ -65,8 +65,9 @@ IdleCycles = Annotated[
 @app.command("list")
 def list_designs(json: Json = False) -> None:
     """List the designs."""
-    from netkv.fpga import build, manifest
+    from netkv.fpga import build
     from netkv.fpga.tools import MissingToolError
+    from netkv.model import manifest
 
     designs = [manifest.load(file) for file in manifest.files().values()]
     problem = None
@@ -350,7 +351,7 @@ def built(manifest: Manifest, *, trace: bool = False) -> Library:
 
 
 def _manifest(design: str, change: list[str] | None) -> Manifest:
-    from netkv.fpga import manifest
+    from netkv.model import manifest
 
     found = manifest.find(design)
     return manifest.override(found, change) if change else found

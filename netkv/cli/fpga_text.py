@@ -10,9 +10,9 @@ from netkv.cli.output import stdout
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from netkv.fpga.manifest import Band, Manifest
     from netkv.fpga.replay import Replay
     from netkv.fpga.synth import Synthesis
+    from netkv.model.manifest import Band, Manifest
 
 _MAX_FRAMES = 40
 _FRAME_BYTES = 24

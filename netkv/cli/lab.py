@@ -14,8 +14,8 @@ from netkv.cli.target import Target
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from netkv.lab.daemon import LabStatus
-    from netkv.lab.spec import RackSpec
+    from netkv.labs.daemon import LabStatus
+    from netkv.schemes.spec import RackSpec
 
 Lab = Annotated[
     str | None,
@@ -83,7 +83,7 @@ def up(
     With --foreground the exit status is 0 after Ctrl-C or SIGTERM, and 1 if the lab ended by
     itself.
     """
-    from netkv.lab import daemon
+    from netkv.labs import daemon
     from netkv.scenarios.lab_options import LabOptions
 
     name = lab or daemon.DEFAULT_LAB
@@ -110,7 +110,8 @@ def up(
 def _up(name: str, spec: RackSpec, json: bool, end: str) -> None:
     """Brings a lab up and prints its status; `end` is the sentence on how to take it down."""
     from netkv.cli.progress import waiting
-    from netkv.lab import daemon, veth
+    from netkv.labs import daemon
+    from netkv.live import veth
 
     with waiting(f"Lab '{name}'") as show:
         found = daemon.up(name, spec, notify, show)
@@ -131,7 +132,8 @@ def down(
     json: Json = False,
 ) -> None:
     """Take a lab down. No process, socket or file of it is left, also after a crash of netkv."""
-    from netkv.lab import daemon, state, veth
+    from netkv.labs import daemon
+    from netkv.live import state, veth
 
     names = state.names() if every else [lab or daemon.DEFAULT_LAB]
     taken = {name: daemon.down(name) for name in names}
@@ -147,7 +149,7 @@ def down(
 
 def status(lab: Lab = None, json: Json = False) -> None:
     """Show the labs and whether their nodes run. Exit status 1 if a node of a lab does not run."""
-    from netkv.lab import daemon
+    from netkv.labs import daemon
 
     labs = [daemon.status(lab)] if lab else daemon.all_labs()
     if json:
@@ -163,7 +165,7 @@ def status(lab: Lab = None, json: Json = False) -> None:
 
 def doctor(json: Json = False) -> None:
     """Check whether netkv can run on this machine. Exit status 1 if it cannot."""
-    from netkv.lab import doctor as checks
+    from netkv.labs import doctor as checks
 
     found = checks.run()
     if json:
@@ -223,7 +225,7 @@ def _controller_row(lab: LabStatus) -> tuple[str, str, Text]:
 
     controller = lab.controller
     if controller is None:
-        from netkv.lab import state
+        from netkv.live import state
 
         known = lab.state in state.UP
         return "controller", "", Text("not running" if known else "unknown", style="bold red")

@@ -14,7 +14,7 @@ import typer
 from netkv.cli import completion
 from netkv.cli.output import Json, print_json
 from netkv.cli.visible import visible
-from netkv.lab.log_file import Line, tail
+from netkv.live.log_file import Line, tail
 
 _FOLLOW_SECONDS = 0.2
 
@@ -41,7 +41,7 @@ def logs(
 ) -> None:
     """Show the logs of a lab. Times are local; with --json seconds since the epoch."""
     from netkv.errors import UsageError, suggest
-    from netkv.lab import daemon
+    from netkv.labs import daemon
 
     if json and follow:
         raise UsageError("--json prints one document, so it cannot be combined with --follow.")

@@ -40,7 +40,7 @@ def start(node: Node, lab: Lab = None, json: Json = False) -> None:
 
 
 def _do(what: str, node: str, lab: str | None, json: bool, done: str) -> None:
-    from netkv.lab import daemon
+    from netkv.labs import daemon
 
     name = lab or daemon.DEFAULT_LAB
     daemon.status(name)

@@ -16,9 +16,9 @@ from netkv import _engine, resources
 from netkv.cli.output import notify, print_json
 from netkv.cli.p4_source import compiled
 from netkv.errors import NetkvError
-from netkv.lab.bmv2 import comparison, toolchain
-from netkv.lab.bmv2.comparison import Case, Difference
-from netkv.lab.bmv2.compiler import CompilerEndedError, compile_program
+from netkv.live.bmv2 import comparison, toolchain
+from netkv.live.bmv2.comparison import Case, Difference
+from netkv.live.bmv2.compiler import CompilerEndedError, compile_program
 from netkv.p4rt import p4info
 
 GENERATED = "generated program"

@@ -33,7 +33,7 @@ def compile_(
     A lab on bmv2 does the same by itself and uses the same cache.
     """
     from netkv import schemes
-    from netkv.lab.bmv2.compiler import compile_scheme
+    from netkv.live.bmv2.compiler import compile_scheme
     from netkv.scenarios import loader
     from netkv.scenarios.model import Scenario
 

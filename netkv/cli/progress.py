@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from netkv.cli.output import notify, stderr
-from netkv.metrics import is_shown
 from netkv.report import text
 from netkv.scenarios.schedule import ENDED, TEXTS
+from netkv.schemes.metric_table import is_shown
 from netkv.steps import Steps, time_left
 
 if TYPE_CHECKING:

@@ -287,7 +287,7 @@ def _prepared(
 
 def _warnings(result: ScenarioResult) -> list[str]:
     """The messages of the target's compiler, each once."""
-    from netkv.rack.report import COMPILER
+    from netkv.model.report import COMPILER
 
     events = [event for run in result.runs for event in run.events]
     return list(dict.fromkeys(event.text for event in events if event.node == COMPILER))

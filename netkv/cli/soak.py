@@ -13,9 +13,10 @@ import typer
 
 from netkv.cli import completion
 from netkv.cli.output import Json, notify, print_json, write
+from netkv.home import home
 
 if TYPE_CHECKING:
-    from netkv.scenarios.events import FaultKind
+    from netkv.model.events import FaultKind
     from netkv.soak.campaign import Found, Search, Tally
     from netkv.soak.case import Case
     from netkv.soak.pool import Pool
@@ -165,12 +166,11 @@ def _search(pool: Pool, wanted: Search, out: Path | None, patience: float, *, js
 def _reduced(pool: Pool, found: Found, out: Path | None, patience: float) -> tuple[Found, Path]:
     """The reduced case, and the file that it was written to."""
     from netkv.cli.progress import EVERY_S
-    from netkv.lab import state
     from netkv.soak import case as cases
     from netkv.soak.reduce import reduce
 
     name = f"{found.case.rack.scheme}-{found.case.seed}.json"
-    file = out or state.home() / "soak" / name
+    file = out or home() / "soak" / name
     # Saved now, so that it can be replayed even if the reduction is interrupted.
     cases.save(found.case, file)
     notify(f"Seed {found.case.seed} shows a violation; reducing it (an interrupt ends that).")
@@ -274,9 +274,10 @@ def _check(scheme: str, program: Path | None, mutant: str | None) -> None:
     that cannot be searched."""
     from netkv import schemes
     from netkv.errors import UsageError
+    from netkv.soak import searchable
 
     found = schemes.get(scheme)
-    found.check_soak()
+    searchable.check(found)
     if mutant is not None:
         from netkv.soak import run
 
@@ -288,8 +289,8 @@ def _check(scheme: str, program: Path | None, mutant: str | None) -> None:
 def _kinds(faults: str, scheme: str | None) -> tuple[FaultKind, ...]:
     """The requested kinds; raises `UsageError` for those that the scheme does not support."""
     from netkv.errors import UsageError, suggest
+    from netkv.model.events import FAULT_KINDS
     from netkv.scenarios import event_validation
-    from netkv.scenarios.events import FAULT_KINDS
     from netkv.soak.case_generator import USUAL_KINDS
 
     if faults in ("all", "none"):

@@ -23,7 +23,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from netkv.client.errors import Rejected
-from netkv.control.topology import KEY_BYTES, owner_index
+from netkv.model.topology import KEY_BYTES, owner_index
 
 if TYPE_CHECKING:
     from netkv.schemes import Scheme

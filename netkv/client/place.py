@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netkv.client.errors import NotConnected, Rejected
-from netkv.lab import daemon, state
-from netkv.lab.external_clients import Report
+from netkv.labs import daemon
+from netkv.live import state
+from netkv.live.external_clients import Report
 
 if TYPE_CHECKING:
     from netkv._engine import Session
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 MAX_TIMEOUT_S = 300.0
 """Servers remember requests for so long (docs/architecture.md)."""
 _WAIT_S = 0.5
-"""Seconds to wait for a place: the lab may hold one briefly (`netkv.lab.stale_clients`)."""
+"""Seconds to wait for a place: the lab may hold one briefly (`netkv.live.stale_clients`)."""
 _POLL = 0.05
 
 

@@ -48,10 +48,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, runtime_checkable
 
+from netkv.model.recovery import Recovered as Recovered
+
 if TYPE_CHECKING:
-    from netkv.control.pending_requests import PendingRequests
-    from netkv.control.table_writes import TableWrites
-    from netkv.control.topology import Topology
+    from netkv.model.messages import Message
+    from netkv.model.topology import Topology
 
 Nanoseconds: TypeAlias = int
 """A time on the driver's clock, or a duration, in nanoseconds."""
@@ -63,6 +64,11 @@ MAX_WRITES = 65_536
 """Table writes of a switch under way, at most: twice the entries of its lookup table."""
 
 TOO_MANY_WRITES = f"{MAX_WRITES:,} table writes are under way already"
+MAX_SAVES = 16
+"""Saves that wait at a driver, at most. A control plane has one save under way; each earlier
+session may have left another one."""
+
+TOO_MANY_SAVES = f"{MAX_SAVES} saves wait already"
 
 
 def earlier(a: Nanoseconds | None, b: Nanoseconds | None) -> Nanoseconds | None:
@@ -367,31 +373,6 @@ class Recovering:
 
 
 @dataclass(frozen=True, slots=True)
-class Recovered:
-    """A recovery is complete.
-
-    `phases`: name and duration in seconds, in order. `counts`: what it moved (records, keys, …).
-    """
-
-    phases: tuple[tuple[str, float], ...]
-    counts: Mapping[str, int]
-    switch: str = ""
-    """As in `Recovering`."""
-
-    @property
-    def seconds(self) -> float:
-        """Duration of all phases."""
-        return sum(seconds for _, seconds in self.phases)
-
-    def describe(self) -> str:
-        """For the list of events: `recovered in 0.3 s: collect 0.1 s, restore 0.2 s (keys 12)`."""
-        phases = ", ".join(f"{name} {seconds:.3g} s" for name, seconds in self.phases)
-        counts = ", ".join(f"{name} {number}" for name, number in self.counts.items())
-        text = f"recovered in {self.seconds:.3g} s"
-        return text + (f": {phases}" if phases else "") + (f" ({counts})" if counts else "")
-
-
-@dataclass(frozen=True, slots=True)
 class Note:
     """An event for the run's list of events, with its numbers."""
 
@@ -458,6 +439,18 @@ class LimitsInFlight(Protocol):
         ...
 
 
+class Replies(Protocol):
+    """Takes replies to requests (`netkv.control.pending_requests`)."""
+
+    def on_reply(self, now: Nanoseconds, reply: "Message") -> Iterable["Action"]: ...
+
+
+class WriteAnswers(Protocol):
+    """Takes answers to table writes (`netkv.control.table_writes`)."""
+
+    def on_written(self, now: Nanoseconds, written: "TableWritten") -> Iterable["Action"]: ...
+
+
 class ControlPlane(ABC):
     """Takes events and returns actions. Schemes extend one of its two subclasses.
 
@@ -469,12 +462,12 @@ class ControlPlane(ABC):
     """Digests (P4Info names) that the driver must enable and turn into events (`Digest`)."""
     keeps_switches: ClassVar[bool] = False
     """Whether a new control plane continues with the state of switches that run (`SwitchFound`)."""
-    pending_requests: Mapping[str, "PendingRequests"] = MappingProxyType({})
+    pending_requests: Mapping[str, Replies] = MappingProxyType({})
     """The requests whose replies arrive from a switch, by its name. A driver may pass such a reply
-    to `PendingRequests.on_reply` instead of `handle`."""
-    table_writes: Mapping[str, "TableWrites"] = MappingProxyType({})
+    to its `on_reply` instead of `handle`."""
+    table_writes: Mapping[str, WriteAnswers] = MappingProxyType({})
     """Table writes to a switch that have callbacks, by its name. A driver may pass their answers to
-    `TableWrites.on_written` instead of `handle`."""
+    its `on_written` instead of `handle`."""
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
         """Handle one event at time `now`; return the actions to carry out, in order."""

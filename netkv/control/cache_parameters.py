@@ -9,8 +9,8 @@ from netkv.control.base import SECOND, Nanoseconds
 from netkv.control.roundtrip import Timeouts
 
 if TYPE_CHECKING:
-    from netkv.lab.spec import RackSpec
-    from netkv.schemes.options import SwitchCache
+    from netkv.model.scheme_options import SwitchCache
+    from netkv.model.spec import GenericRack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class CacheParameters:
     timeouts: Timeouts = field(default_factory=Timeouts)
 
     @classmethod
-    def of_cache(cls, spec: RackSpec, **own: Any) -> Self:
+    def of_cache(cls, spec: GenericRack, **own: Any) -> Self:
         """The parameters for a rack, with the scheme's `own`.
 
         The timeouts are scaled by `lab.scale`, as the delays of hosts and links are.

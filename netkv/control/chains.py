@@ -1,11 +1,11 @@
 """Chains of switches: those that the requests for the keys of a server pass, layer by layer."""
 
-from netkv.control.network import Network, SwitchPlan
+from netkv.model.network import Network, SwitchPlan
 
 
 def chain_of(network: Network, tail: str) -> tuple[SwitchPlan, ...]:
     """The switches that all requests for the servers of `tail` pass in layers (rule 2 of
-    `netkv.control.network`), from the first layer to `tail`. In a network without layers it is
+    `netkv.model.network`), from the first layer to `tail`. In a network without layers it is
     `tail` alone."""
     position = network.positions.get(tail)
     if position is None:

@@ -27,7 +27,7 @@ from netkv.control.base import (
     TableWrite,
     TableWritten,
 )
-from netkv.control.topology import CONTROLLER_IP, CPU_PORT, Host, Topology
+from netkv.model.topology import CONTROLLER_IP, CPU_PORT, Host, Topology
 
 PARTITION = "NetkvIngress.partition.owner"
 ROUTE = "NetkvIngress.route.ipv4"

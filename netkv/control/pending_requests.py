@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from netkv._engine import Outstanding
 from netkv.control.base import Action, Nanoseconds, Note, SendFrame
-from netkv.control.messages import CacheMetadata, Message, Op, Slot, Stamp, Status
-from netkv.control.topology import SERVICE_IP
+from netkv.model.messages import CacheMetadata, Message, Op, Slot, Stamp, Status
+from netkv.model.topology import SERVICE_IP
 
 Then: TypeAlias = Callable[[Nanoseconds, Message | None], Iterable[Action]]
 """Called with the reply; with None if the request is given up."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from netkv.fpga import build, manifest
-from netkv.fpga.manifest import Manifest
+from netkv.fpga import build
+from netkv.model import manifest
+from netkv.model.manifest import Manifest
 
 
 def find(design: str | Manifest, changes: Iterable[str]) -> Manifest:

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from netkv.fpga import sources
-from netkv.lab import state
+from netkv import rtl_sources as sources
+from netkv.home import home
 
 LIBRARY = "design.so"
 QUICK = "NETKV_FPGA_QUICK"
@@ -19,7 +19,7 @@ _SETTINGS = (QUICK, "CXX", "VERILATOR_ROOT")
 
 def folder() -> Path:
     """The folder of all built designs."""
-    return state.home() / "cache" / "fpga"
+    return home() / "cache" / "fpga"
 
 
 def basis() -> list[Any]:

@@ -23,10 +23,9 @@ from netkv import _engine
 from netkv.errors import NetkvError, UsageError
 from netkv.fpga import replay
 from netkv.fpga.build import Library
-from netkv.fpga.manifest import Manifest
 from netkv.fpga.ports import Place
-from netkv.lab import state
-from netkv.lab.daemon import socket_path
+from netkv.home import check_name, home, socket_path
+from netkv.model.manifest import Manifest
 from netkv.switch.run import stop_signals
 
 _WATCH_SECONDS = 0.25
@@ -50,7 +49,7 @@ class Options:
 
 def directory(name: str) -> Path:
     """The directory of a running design."""
-    return state.home() / "fpga" / state.check_name(name)
+    return home() / "fpga" / check_name(name)
 
 
 def run(
@@ -235,6 +234,6 @@ def request(name: str, message: dict[str, Any]) -> dict[str, Any]:
 def names() -> list[str]:
     """Names of designs that run, and of some that have ended without removing their socket."""
     try:
-        return sorted(file.parent.name for file in (state.home() / "fpga").glob("*/control"))
+        return sorted(file.parent.name for file in (home() / "fpga").glob("*/control"))
     except OSError:
         return []

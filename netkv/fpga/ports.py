@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netkv.errors import UsageError
-from netkv.fpga.manifest import Manifest
+from netkv.model.manifest import Manifest
 from netkv.switch import ports as switch_ports
 from netkv.switch.ports import Ring
 

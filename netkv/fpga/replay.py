@@ -10,7 +10,7 @@ from typing import Any
 from netkv import _engine
 from netkv.errors import NetkvError, UsageError
 from netkv.fpga.build import Library
-from netkv.fpga.manifest import Manifest, Register
+from netkv.model.manifest import Manifest, Register
 
 _CHUNK_CYCLES = 50_000
 """Cycles between two looks at the queues: fewer frames than the host's queue takes leave."""

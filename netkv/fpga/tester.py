@@ -15,7 +15,7 @@ from netkv._engine import FpgaDesign
 from netkv.errors import NetkvError, UsageError
 from netkv.fpga import replay
 from netkv.fpga.build import Library
-from netkv.fpga.manifest import Manifest
+from netkv.model.manifest import Manifest
 
 HEADER_BYTES = 42
 """Ethernet, IPv4 and UDP in front of the operation."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from netkv.errors import NetkvError
 from netkv.fpga import replay, tester
 from netkv.fpga.build import Library
-from netkv.fpga.manifest import Manifest
+from netkv.model.manifest import Manifest
 
 _FRAMES = 600
 _CYCLES = 10_000

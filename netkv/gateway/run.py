@@ -17,7 +17,7 @@ from netkv import __version__, schemes
 from netkv.client import NotConnected, place
 from netkv.errors import NetkvError
 from netkv.gateway.address import Address, resolved
-from netkv.lab import state
+from netkv.live import state
 
 if TYPE_CHECKING:
     from netkv._engine import Gateway

@@ -1,22 +1,12 @@
 """The table of metrics: the declaration of every metric of a run.
 
 A metric is a row of the table: `common` has those of all runs, and a scheme has its own
-(`Scheme.metrics`, in the scheme's folder). Results, the run store, thresholds, tables, figures,
-comparisons, the API, the dashboard and the reference documents are derived from these rows.
+(`netkv/schemes/NAME/metrics.py`). `netkv.schemes.metric_table` joins them. Results, the run store,
+thresholds, tables, figures, comparisons, the API, the dashboard and the reference documents are
+derived from these rows.
 """
 
 from netkv.metrics.metric import Metric
 from netkv.metrics.sources import Value
-from netkv.metrics.table import all_metrics, find, get, is_shown, of_scheme, recorded, sampled
 
-__all__ = [
-    "Metric",
-    "Value",
-    "all_metrics",
-    "find",
-    "get",
-    "is_shown",
-    "of_scheme",
-    "recorded",
-    "sampled",
-]
+__all__ = ["Metric", "Value"]

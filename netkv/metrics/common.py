@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from netkv.metrics.metric import AT_LEAST_ONE, SHARE, TRUTH, Metric, OverTime
+from netkv.metrics.metric import AT_LEAST_ONE, SHARE, TRUTH, Metric, OverTime, Scheme
 from netkv.metrics.sources import (
     AtEnd,
     Derived,
@@ -20,8 +20,7 @@ from netkv.metrics.sources import (
 )
 
 if TYPE_CHECKING:
-    from netkv.rack.report import RackSample
-    from netkv.schemes import Scheme
+    from netkv.model.report import RackSample
 
 MIB = 2**20
 

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from netkv.metrics.sources import AtEnd, Derived, Gauge, Latest, Peak, Source, Sum, Value
 
-if TYPE_CHECKING:
-    from netkv.schemes import Scheme
+
+class Scheme(Protocol):
+    """What decides which metrics a scheme has (`netkv.schemes.Scheme`)."""
+
+    @property
+    def caches(self) -> bool: ...
+
+    @property
+    def multigets(self) -> bool: ...
+
+    @property
+    def conditional_writes(self) -> bool: ...
+
 
 Sense: TypeAlias = Literal["higher", "lower", "zero"]
 """Which values are better. `zero`: every other value is an error of the system."""

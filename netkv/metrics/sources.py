@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from netkv.rack.report import RackSample
+    from netkv.model.report import RackSample
 
 Value: TypeAlias = bool | int | float | None
 Reading: TypeAlias = Callable[["RackSample"], Any]

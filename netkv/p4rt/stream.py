@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from finsy.proto import p4r
 
-from netkv.control.messages import is_report
+from netkv.model.messages import is_report
 from netkv.p4rt import batches, packets, read
 from netkv.p4rt.arbitration import Arbitration, Controller, Notice, Role
 from netkv.p4rt.digests import DigestBatcher

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 from netkv.control.base import Recovered, Recovering
 from netkv.errors import UsageError, suggest
-from netkv.lab.spec import RackSpec
-from netkv.rack.nodes import Client, Controller, Coordinator, Link, Node, Servers
-from netkv.rack.report import Change, EventKind, RackEvent, RackSample
+from netkv.model.nodes import Client, Controller, Coordinator, Link, Node, Servers
+from netkv.model.report import Change, EventKind, RackEvent, RackSample
 from netkv.rack.sampling import Sampler
 from netkv.schemes import Scheme
 from netkv.schemes.programs import Programs
+from netkv.schemes.spec import RackSpec
 
 _N = TypeVar("_N", Node, Link, Servers)
 

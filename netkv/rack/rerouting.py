@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from netkv.rack import layout
+from netkv.model import layout
 
 if TYPE_CHECKING:
-    from netkv.control.network import Network
-    from netkv.control.topology import Topology
+    from netkv.model.network import Network
+    from netkv.model.topology import Topology
 
 
 class Rerouting:

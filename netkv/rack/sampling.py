@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from netkv.lab.spec import LabSpec
-from netkv.rack.card_counts import CardCounts, of_name
-from netkv.rack.report import ClientSample, CoordinatorSample, RackSample
-from netkv.schemes.options import CoordinatorOptions
+from netkv.metrics.card_counts import CardCounts, of_name
+from netkv.model.report import ClientSample, CoordinatorSample, RackSample
+from netkv.model.scheme_options import CoordinatorOptions
+from netkv.schemes.spec import LabSpec
 
 
 class Sampler:

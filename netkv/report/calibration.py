@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich import box
 from rich.table import Table
 
-from netkv.sim.calibrate import STORE_BATCH, WINDOW, Figures
-from netkv.sim.models import Profile
+from netkv.calibration.calibrate import STORE_BATCH, WINDOW, Figures
+from netkv.model.profile import Profile
 
 
 def table(figures: Figures, profile: Profile) -> Table:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from netkv import metrics
 from netkv.metrics import Metric
 from netkv.metrics.common import COMMON
 from netkv.report import text
 from netkv.runs.compare import ComparedRow
 from netkv.scenarios.results import Interval
+from netkv.schemes import metric_table
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Column:
         """The value of a row: a mean, or the sum of its counts."""
         metric = self.metrics[0]
         if metric.repeats == "mean":
-            shown = metrics.is_shown(metric.name, row.scheme)
+            shown = metric_table.is_shown(metric.name, row.scheme)
             mean: Interval | None = getattr(row, metric.name) if shown else None
             show = text.show(metric.unit)
             value = None if mean is None else mean.mean
@@ -50,7 +50,7 @@ def of(rows: Sequence[ComparedRow]) -> list[Column]:
     """The columns of a comparison; columns of single schemes, and rare ones, only if a row
     has a value."""
     found: dict[str, list[Metric]] = {}
-    for metric in metrics.all_metrics():
+    for metric in metric_table.all_metrics():
         common = metric in COMMON
         always = common and not metric.rare
         if metric.column and (always or any(getattr(row, metric.name) for row in rows)):

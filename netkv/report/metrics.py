@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from netkv import metrics, schemes
+from netkv import schemes
 from netkv.metrics.metric import AT_LEAST_ONE, SHARE, TRUTH
 from netkv.runs.records import RunRecord
 from netkv.scenarios import values
 from netkv.scenarios.plot import drawable
 from netkv.scenarios.recovery import longest
+from netkv.schemes import metric_table
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,11 @@ def option(path: str) -> Measure:
 
 def of_run(run: RunRecord, name: str) -> float | None:
     """A metric of a whole run; None if the run does not have it or it is not shown."""
-    return values.of_run(metrics.get(name), run) if metrics.is_shown(name, run.scheme) else None
+    return (
+        values.of_run(metric_table.get(name), run)
+        if metric_table.is_shown(name, run.scheme)
+        else None
+    )
 
 
 def percentile(run: RunRecord, name: str) -> float | None:
@@ -93,7 +98,11 @@ def phase(run: RunRecord, name: str) -> float | None:
 def over_time(run: RunRecord, name: str) -> list[float | None]:
     """A metric for each interval of a run; empty if the run does not have it over time, or it is
     not shown."""
-    return values.over_time(metrics.get(name), run) if metrics.is_shown(name, run.scheme) else []
+    return (
+        values.over_time(metric_table.get(name), run)
+        if metric_table.is_shown(name, run.scheme)
+        else []
+    )
 
 
 def _caches(scheme: str) -> bool:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
-from netkv import metrics
 from netkv.report.figure import Axis, Band, Figure, Mark, Reference, Series, plain
 from netkv.report.grid import Grid
 from netkv.report.metrics import of_run
@@ -15,6 +14,7 @@ from netkv.report.style import Style, numbered
 from netkv.runs.records import RunRecord
 from netkv.scenarios.plot import Plot
 from netkv.scenarios.statistics import interval
+from netkv.schemes import metric_table
 
 Stretch: TypeAlias = tuple[str, float, float]
 """A node or fault, and start and end of a period."""
@@ -75,7 +75,7 @@ def _line(row: Row, metric: str, relation: Relation, style: Style, grid: Grid) -
         if whole is None or not whole.mean:
             return None
         by = whole.mean
-    over = metrics.get(metric).time
+    over = metric_table.get(metric).time
     of_runs = [grid.values(run, metric, over) for run in row.runs]
     numbers = sorted({number for values in of_runs for number in values})
     if not numbers:

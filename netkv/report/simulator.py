@@ -9,7 +9,6 @@ from typing import TypeAlias
 from rich import box
 from rich.table import Table
 
-from netkv.bench.simulated_rack import OUTSTANDING_PER_SERVER as PER_SERVER
 from netkv.bench.simulator import (
     MAX_KEYS,
     SKEW,
@@ -21,6 +20,7 @@ from netkv.bench.simulator import (
 from netkv.report import page, text
 from netkv.report.figure import Axis, Figure, Series, run_ticks
 from netkv.report.style import of_scheme
+from netkv.sim.timing import OUTSTANDING_PER_SERVER as PER_SERVER
 
 TITLE = "Simulator: requests and events per second"
 

@@ -8,13 +8,14 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from netkv import metrics, schemes
+from netkv import schemes
 from netkv.report import columns, recoveries, text, violations
 from netkv.report.metrics import measure
 from netkv.runs.compare import ComparedRow, Comparison
 from netkv.runs.records import RunHead, RunRecord
 from netkv.scenarios import values
 from netkv.scenarios.results import Threshold
+from netkv.schemes import metric_table
 
 WIDE = 110
 """Width of a terminal, in characters, that a comparison needs."""
@@ -119,7 +120,7 @@ def _tags(run: RunHead) -> Text:
 
 
 def _hits(run: RunHead) -> str:
-    return text.share(run.hit_ratio if metrics.is_shown("hit_ratio", run.scheme) else None)
+    return text.share(run.hit_ratio if metric_table.is_shown("hit_ratio", run.scheme) else None)
 
 
 def run_details(run: RunRecord) -> Table:
@@ -153,7 +154,7 @@ def run_details(run: RunRecord) -> Table:
             f"{_hits(run)} (predicted {text.share(run.predicted_hit_ratio)})",
         ),
         ("server load", ", ".join(text.rate(load) for load in run.server_load) + " ops/s"),
-        ("load max/mean", text.number(values.of_run(metrics.get("load_imbalance"), run))),
+        ("load max/mean", text.number(values.of_run(metric_table.get("load_imbalance"), run))),
         ("lost", f"{run.lost_ops:,} operations, {run.retries:,} retries"),
         _of_scheme(run),
         (

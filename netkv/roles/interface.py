@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from netkv.control.messages import Datagram, Op, Stamp, Status, encode
+from netkv.model.messages import Datagram, Op, Stamp, Status, encode
 
 Verdict = Literal["accept", "ignore", "malformed"]
 
@@ -51,7 +51,7 @@ class Actions:
         return sequence
 
     def send(self, frame: bytes) -> None:
-        """Send a frame (`netkv.control.messages.encode`)."""
+        """Send a frame (`netkv.model.messages.encode`)."""
         self.taken.append(("send", frame))
 
 

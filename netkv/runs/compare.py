@@ -15,12 +15,12 @@ from typing import Any
 
 from pydantic import Field
 
-from netkv import metrics
 from netkv.runs.baseline import choose
 from netkv.runs.records import RunRecord
 from netkv.scenarios.recovery import interrupted, longest, not_recovered
 from netkv.scenarios.results import Interval, OverRepeats, Result
 from netkv.scenarios.statistics import interval, over_repeats
+from netkv.schemes import metric_table
 
 NOT_SETTINGS = frozenset(
     {"schemes", "seed", "repeat", "sweep", "expect", "plots", "title", "description", "name"}
@@ -170,7 +170,7 @@ def _row(
         not_recovered=sum(len(not_recovered(record.unfinished_recoveries)) for record in group),
         **{
             metric.name: over_repeats(metric, group)
-            for metric in metrics.all_metrics()
+            for metric in metric_table.all_metrics()
             if metric.compared or metric.column
         },
     )

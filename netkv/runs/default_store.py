@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from netkv.lab import state
+from netkv.home import home
 
 _SQLITE = "sqlite:///"
 
 
 def default_url() -> str:
     """The URL of the default store: `$NETKV_STORE`, or `runs.db` in the state directory."""
-    return os.environ.get("NETKV_STORE") or f"{_SQLITE}{state.home() / 'runs.db'}"
+    return os.environ.get("NETKV_STORE") or f"{_SQLITE}{home() / 'runs.db'}"
 
 
 def newest(limit: int) -> list[tuple[str, str]]:

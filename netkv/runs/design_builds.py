@@ -12,8 +12,8 @@ from netkv import schemes
 from netkv.errors import NetkvError
 
 if TYPE_CHECKING:
+    from netkv.model.card_design import CardDesign
     from netkv.scenarios.run_plan import PlannedRun
-    from netkv.schemes.scheme import CardDesign
 
 BUILD_S = 100.0
 """Seconds of a build. The designs that ship took 27 to 220 s (mean 93 s) on a machine with two

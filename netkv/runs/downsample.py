@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from netkv import metrics
 from netkv.runs.series import Columns
+from netkv.schemes import metric_table
 
 MAX_POINTS = 1200
 """Points of a trace that a browser can redraw several times a second."""
@@ -64,7 +64,7 @@ def _joined(name: str, column: Sequence[Any], buckets: Sequence[_Bucket]) -> lis
 def _of_metric(name: str) -> _Join:
     """How the values of a metric are combined. For a metric that this version does not know, the
     joined interval has the last value."""
-    metric = metrics.find(name)
+    metric = metric_table.find(name)
     match metric.time if metric is not None else None:
         case "rate" | "ratio":
             return _mean

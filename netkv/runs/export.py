@@ -8,9 +8,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from netkv import metrics
 from netkv.errors import NetkvError
 from netkv.runs.records import RunRecord
+from netkv.schemes import metric_table
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -111,7 +111,7 @@ def _kind(name: str, known: Sequence[Any]) -> type:
         return int if name in ("repeat", "seed") else str
     if name in ("time", "interval") or name.startswith(_PARTS):
         return float
-    metric = metrics.find(name)
+    metric = metric_table.find(name)
     if metric is not None:
         return int if metric.is_count and all(isinstance(value, int) for value in known) else float
     if known and all(isinstance(value, bool) for value in known):

@@ -9,9 +9,8 @@ from typing import Any
 from pydantic import TypeAdapter
 from sqlalchemy import Row
 
-from netkv import metrics
-from netkv.lab.state import Identity
-from netkv.rack.report import Change
+from netkv.model.report import Change
+from netkv.processes import Identity
 from netkv.runs.owner import Owner
 from netkv.runs.records import RunHead, RunRecord
 from netkv.runs.schema import COLUMNS, EventRow, GroupRow, RunRow, SampleRow, VerdictRow
@@ -26,6 +25,7 @@ from netkv.scenarios.results import (
     RunSample,
     Threshold,
 )
+from netkv.schemes import metric_table
 
 _CHANGE = TypeAdapter(Change)
 
@@ -170,7 +170,7 @@ def _metrics_so_far(
 ) -> dict[str, Any]:
     """The metrics of a whole run that can be computed from its intervals."""
     found: dict[str, Any] = {}
-    for metric in metrics.all_metrics():
+    for metric in metric_table.all_metrics():
         if not metric.sampled:
             continue
         if metric.whole is not None:

@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from netkv import resources
 from netkv.fpga import library_cache
-from netkv.lab import state
+from netkv.home import home
+from netkv.processes import boot
 from netkv.runs import default_store
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def shipped() -> list[Overview]:
 
 def path() -> Path:
     """The file with the kept overview."""
-    return state.home() / "scenario-overview.json"
+    return home() / "scenario-overview.json"
 
 
 def _holds(entry: Mapping[str, Any], file: Path, finished: Finished) -> bool:
@@ -150,10 +151,10 @@ def _keep(entries: Mapping[str, Any]) -> None:
 
 def _basis(modules: Iterable[str]) -> str:
     """A digest of what all entries depend on (rule 2)."""
-    measured = [file for file in sorted(state.home().glob("*.json")) if file != path()]
+    measured = [file for file in sorted(home().glob("*.json")) if file != path()]
     basis = [
         default_store.default_url(),
-        (os.uname().nodename, state.boot(), len(os.sched_getaffinity(0))),
+        (os.uname().nodename, boot(), len(os.sched_getaffinity(0))),
         sorted(os.listdir(resources.package() / "schemes")),
         [(str(file), _stamp(file)) for file in _entry_points()],
         [(str(file), _stamp(file)) for file in measured],

@@ -6,7 +6,7 @@ import os
 import socket
 from dataclasses import dataclass
 
-from netkv.lab.state import Identity, identity
+from netkv.processes import Identity, identity
 
 
 @dataclass(frozen=True)

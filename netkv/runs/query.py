@@ -19,7 +19,6 @@ from typing import Any, get_args
 from sqlalchemy import ColumnElement, Row, Select, and_, case, func, null, select
 from sqlalchemy.orm import Session
 
-from netkv import metrics
 from netkv.errors import UsageError, suggest
 from netkv.metrics import Metric
 from netkv.metrics.sources import Derived
@@ -28,6 +27,7 @@ from netkv.runs.records import RunHead, StoredStatus
 from netkv.runs.schema import COLUMNS, RunRow, SampleRow
 from netkv.scenarios.results import Latency
 from netkv.scenarios.values import of_run
+from netkv.schemes import metric_table
 
 STATUSES: tuple[str, ...] = get_args(StoredStatus)
 MODES = ("live", "sim")
@@ -176,7 +176,7 @@ class Page:
 
 def sortable() -> list[str]:
     """The fields and metrics that runs can be sorted by."""
-    return [*_COLUMNS, *(metric.name for metric in metrics.all_metrics())]
+    return [*_COLUMNS, *(metric.name for metric in metric_table.all_metrics())]
 
 
 def statement(query: RunQuery) -> Select[Any]:
@@ -259,7 +259,7 @@ def _value(name: str) -> ColumnElement[Any]:
         return column
     if name in _LATENCIES:
         return _number(RunRow.figures[("latency_us", _LATENCIES[name])])
-    metric = metrics.get(name)
+    metric = metric_table.get(name)
     if not metric.of_runs:
         return _value(metric.whole) if metric.whole is not None else _at_the_end(name)
     value = _number(RunRow.figures[name])
@@ -292,7 +292,7 @@ def _derived(name: str) -> Metric | None:
     """The metric of this name, if its values are computed here."""
     if name in _COLUMNS or name in _LATENCIES:
         return None
-    metric = metrics.get(name)
+    metric = metric_table.get(name)
     return metric if isinstance(metric.source, Derived) else None
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON, ForeignKey, Index
 from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, mapped_column, relationship
 
-from netkv import metrics
+from netkv.schemes import metric_table
 
 VERSION = 7
 """Version of these tables. A store of another version is refused."""
@@ -43,7 +43,7 @@ class Base(DeclarativeBase):
 
 
 def _metric(name: str) -> MappedColumn[Any]:
-    return mapped_column(doc=metrics.get(name).meaning)
+    return mapped_column(doc=metric_table.get(name).meaning)
 
 
 class StoreInfo(Base):

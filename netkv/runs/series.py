@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 from sqlalchemy import Select, Text, cast, select
 from sqlalchemy.orm import Session
 
-from netkv import metrics
 from netkv.runs.schema import COLUMNS, SampleRow
 from netkv.scenarios.results import Latency
+from netkv.schemes import metric_table
 
 Columns: TypeAlias = dict[str, list[Any]]
 
@@ -56,7 +56,7 @@ def read(
 def names() -> list[str]:
     """The columns of a series, with those of every scheme that is installed."""
     latencies = [f"latency_{field}_us" for field in _LATENCIES]
-    return [*dict.fromkeys([*metrics.sampled(), *COLUMNS]), *latencies, *_LISTS]
+    return [*dict.fromkeys([*metric_table.sampled(), *COLUMNS]), *latencies, *_LISTS]
 
 
 def within(query: _Query, run_id: str, since: float | None, until: float | None) -> _Query:
@@ -73,7 +73,7 @@ def _columns(rows: Columns) -> Columns:
     """The public columns from those of the table."""
     others: Sequence[dict[str, Any]] = rows["metrics"]
     latencies: Sequence[dict[str, Any]] = rows["latency_us"]
-    absent = metrics.sampled()
+    absent = metric_table.sampled()
     # Names that this version does not know may be metrics of a scheme that was uninstalled.
     names = [*absent, *COLUMNS, *(others[0] if others else ())]
     return {

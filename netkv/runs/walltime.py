@@ -24,18 +24,18 @@ from typing import Any, Literal
 
 from netkv import schemes
 from netkv.errors import NetkvError
-from netkv.lab.spec import RackSpec
-from netkv.rack.nodes import client_shares
+from netkv.machine import same_machine
+from netkv.model.nodes import client_shares
+from netkv.model.scheme_options import CardOptions, ClientCardOptions
 from netkv.runs import default_store
 from netkv.runs.compare import flatten
 from netkv.runs.design_builds import DesignBuilds
 from netkv.runs.records import Timing
 from netkv.scenarios import capacity
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.provenance import same_machine
 from netkv.scenarios.run_plan import PlannedRun, plan
 from netkv.scenarios.schedule import makespan
-from netkv.schemes.options import CardOptions, ClientCardOptions
+from netkv.schemes.spec import RackSpec
 from netkv.sim import speed
 from netkv.worker_process import cores
 

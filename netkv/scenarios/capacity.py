@@ -16,12 +16,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from netkv import schemes
-from netkv.lab.spec import ClosedLoop, HeavyTail, MultigetSize, Poisson, RackSpec, Saturate
+from netkv.model.profile import Profile
+from netkv.model.scheme_options import SwitchCache
+from netkv.model.spec import ClosedLoop, HeavyTail, MultigetSize, Poisson, Saturate
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.run_plan import PlannedRun, plan
-from netkv.schemes.options import SwitchCache
+from netkv.schemes.spec import RackSpec
 from netkv.sim import profiles
-from netkv.sim.models import Profile
 from netkv.worker_process import cores
 
 _MIX_WRITES = {"ycsb-a": 0.5, "ycsb-b": 0.05, "ycsb-d": 0.05, "ycsb-f": 0.5, "insert": 1.0}

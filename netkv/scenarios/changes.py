@@ -13,9 +13,9 @@ from __future__ import annotations
 import itertools
 from typing import Any, TypeAlias
 
-from netkv.rack.nodes import Client
-from netkv.rack.report import Cause, Change, EventKind
-from netkv.scenarios.events import LinkFault, SlowFault, TimelineEvent
+from netkv.model.events import LinkFault, SlowFault, TimelineEvent
+from netkv.model.nodes import Client
+from netkv.model.report import Cause, Change, EventKind
 
 Target: TypeAlias = tuple[str, ...]
 """What a fault hits: `("node", "switch")`, `("link", "client", "to")`, `("slow", "servers-0")`,

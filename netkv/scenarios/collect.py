@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from netkv import metrics, schemes
+from netkv import schemes
 from netkv.metrics import Value
 from netkv.metrics.common import MIB
-from netkv.rack.report import RackEvent, RackSample
+from netkv.model.report import RackEvent, RackSample
 from netkv.scenarios import recovery
 from netkv.scenarios.histogram import Histogram
 from netkv.scenarios.results import (
@@ -25,6 +25,7 @@ from netkv.scenarios.results import (
     RunStart,
     Status,
 )
+from netkv.schemes import metric_table
 
 _LATENCIES = {"latency_mean_us": "mean", "latency_p99_us": "p99"}
 """Columns of the series that have a part of the latency."""
@@ -43,7 +44,7 @@ class Collector:
         self._rack_seconds = 0.0
         """As measured by the rack, whose clock may differ from that of the load generator."""
         scheme = schemes.get(run.scheme)
-        self._metrics = metrics.of_scheme(scheme)
+        self._metrics = metric_table.of_scheme(scheme)
         self._totals: dict[str, Any] = dict.fromkeys(each.name for each in self._metrics)
         """Accumulated samples of each metric (`Source.fold`)."""
         self._served = [0] * int(run.parameters["lab"]["servers"])
@@ -52,7 +53,7 @@ class Collector:
         self._violations: list[Any] = []
         """The last report of the history checker."""
         self._series: dict[str, list[Any]] = {
-            name: [] for name in (*_COLUMNS, *metrics.sampled(), "time", *_LATENCIES)
+            name: [] for name in (*_COLUMNS, *metric_table.sampled(), "time", *_LATENCIES)
         }
         """The series of warm-up and measured part, which grow with the length of the run. They are
         columns, since a model for each interval takes several times the memory."""

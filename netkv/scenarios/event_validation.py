@@ -1,6 +1,6 @@
 """Validation of events: each must name existing nodes that support it in their current state.
 
-The kind of a node (`netkv.rack.nodes`) determines the events that it supports.
+The kind of a node (`netkv.model.nodes`) determines the events that it supports.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias
 
 from netkv import schemes
-from netkv.errors import FieldError, suggest
-from netkv.lab.spec import LabSpec, WorkloadSpec, check_shift
-from netkv.rack import layout, nodes
-from netkv.rack.nodes import Client, Controller, LinkedNode, Servers
-from netkv.scenarios.events import LinkFault, SlowFault, TimelineEvent
+from netkv.errors import FieldError
+from netkv.model import layout, nodes
+from netkv.model.events import LinkFault, SlowFault, TimelineEvent
+from netkv.model.nodes import Client, Controller, LinkedNode, Servers, check_names
+from netkv.model.spec import WorkloadSpec, check_shift
+from netkv.schemes.spec import LabSpec
 
 FieldPath: TypeAlias = tuple[str | int, ...]
 """Field names and list indices."""
@@ -62,7 +63,7 @@ def check_now(
     """
     stopped = set(down)
     if event.start is not None and event.start not in stopped:
-        check_names([event.start], nodes.of_lab(lab, optional), "the event", "start")
+        check_names([event.start], layout.nodes_of(lab, optional), "the event", "start")
         raise FieldError(f"the node '{event.start}' is running already", "start")
     if (event.node or event.crash) in stopped and event.start is None:
         raise FieldError(f"the node '{event.node or event.crash}' is not running", event.action)
@@ -112,15 +113,6 @@ def check_nodes(names: Iterable[str], needed: Iterable[tuple[str, FieldPath]]) -
             )
 
 
-def check_names(found: Iterable[str], known: Iterable[str], what: str, *path: str | int) -> None:
-    """Raises `FieldError` for the first unknown name; `what`: where it is, for the error text."""
-    names = tuple(known)
-    for name in found:
-        if name not in names:
-            near = suggest(name, names, label="Its nodes").rstrip(".")
-            raise FieldError(f"there is no node '{name}' in this lab ({what}). {near}", *path)
-
-
 class _State:
     """The nodes, links and channels that are down at a point of the timeline."""
 
@@ -129,7 +121,7 @@ class _State:
     ) -> None:
         self._lab = lab
         self._workload = workload
-        self._nodes = nodes.of_lab(lab, optional)
+        self._nodes = layout.nodes_of(lab, optional)
         self._servers = [name for name, kind in self._nodes.items() if issubclass(kind, Servers)]
         self._down: dict[str, int] = {}
         """Node that is down → index of the event that stopped it."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from netkv import schemes
 from netkv.errors import NetkvError, UsageError, of_disk
-from netkv.rack.report import RackEvent, RackSample
+from netkv.model.report import RackEvent, RackSample
 from netkv.scenarios.collect import Collector
 from netkv.scenarios.provenance import provenance
 from netkv.scenarios.recovery import recovering_after

@@ -2,7 +2,7 @@
 
 Rules
 -----
-1. A fault is an event of a timeline (`netkv.scenarios.events`) that is carried out at once, with
+1. A fault is an event of a timeline (`netkv.model.events`) that is carried out at once, with
    the same code. It is checked against the present state of the rack.
 2. With a duration, the fault is healed after this time, unless it was healed or replaced before.
 3. A fault and its end are events of the rack (`netkv.scenarios.changes`), so a run stores them.
@@ -18,11 +18,11 @@ from pydantic import ValidationError
 
 from netkv import kinds
 from netkv.errors import FieldError, NetkvError
-from netkv.lab.rack import LiveRack
-from netkv.rack.report import Change
+from netkv.live.rack import LiveRack
+from netkv.model.events import TimelineEvent
+from netkv.model.report import Change
 from netkv.scenarios import event_validation
 from netkv.scenarios.changes import Changes, Target, cures, targets
-from netkv.scenarios.events import TimelineEvent
 from netkv.scenarios.timeline import carry_out
 
 

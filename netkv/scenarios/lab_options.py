@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from netkv import schemes
-from netkv.lab.spec import RackSpec
 from netkv.scenarios import loader
 from netkv.scenarios.model import Scenario
+from netkv.schemes.spec import RackSpec
 
 
 @dataclass(frozen=True)

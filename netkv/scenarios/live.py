@@ -6,16 +6,17 @@ import os
 import secrets
 from collections.abc import Awaitable, Callable
 
-from netkv.lab import state
-from netkv.lab.feed import Feed
-from netkv.lab.process import NodeProcess
-from netkv.lab.rack import LiveRack
-from netkv.lab.requests import Requests
-from netkv.rack.report import RackEvent, RackSample
+from netkv.live import state
+from netkv.live.feed import Feed
+from netkv.live.process import NodeProcess
+from netkv.live.rack import LiveRack
+from netkv.model.report import RackEvent, RackSample
+from netkv.processes import identity
 from netkv.scenarios.clock import WallClock
 from netkv.scenarios.collect import Collector
 from netkv.scenarios.in_order import InOrder
 from netkv.scenarios.injection import Injector, event_now
+from netkv.scenarios.requests import Requests
 from netkv.scenarios.results import Phase
 from netkv.scenarios.run import DrivenRun, OnSample
 from netkv.scenarios.run_plan import PlannedRun
@@ -49,7 +50,7 @@ class LiveRun(DrivenRun):
             self._lab = state.create(
                 self._lab_name,
                 self.spec.model_dump(mode="json"),
-                state.identity(os.getpid()),
+                identity(os.getpid()),
                 kind="run",
             )
         try:

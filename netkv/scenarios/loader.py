@@ -28,6 +28,7 @@ from netkv.scenarios.model import Scenario
 from netkv.scenarios.option_paths import Path, dotted
 from netkv.scenarios.plot import misfit
 from netkv.scenarios.timeline import not_live
+from netkv.schemes import checks
 
 IGNORED = "x-"
 """Keys at the top that begin so are for anchors of the user, and no options."""
@@ -250,9 +251,9 @@ def _check_schemes(scenario: Scenario, names: Sequence[str], locate: Locate) -> 
             try:
                 scheme = schemes.get(name)
                 lab = applied.of_scheme(name).lab
-                scheme.check(lab, applied.workload)
+                checks.check(scheme, lab, applied.workload)
                 if applied.mode == "live":
-                    scheme.check_live(lab)
+                    checks.check_live(scheme, lab)
             except MisfitError as wrong:
                 swept = next((p for p in params if dotted(wrong.path).startswith(p)), None)
                 at = wrong.path if swept is None else ("sweep", swept)

@@ -12,22 +12,16 @@ from pydantic import Field, model_validator
 
 from netkv import schemes
 from netkv.errors import FieldError, UsageError
-from netkv.lab.hardware import TopologySpec
-from netkv.lab.spec import (
-    HeavyTail,
-    LabSpec,
-    MultigetSize,
-    RackSpec,
-    Shift,
-    WorkloadSpec,
-    check_load,
-)
+from netkv.model import random_faults as faults
+from netkv.model.events import LinkFault, RandomFaults, SlowFault, TimelineEvent
+from netkv.model.hardware import TopologySpec
+from netkv.model.nodes import OPTIONAL, Node, kind_of
+from netkv.model.spec import HeavyTail, MultigetSize, Shift, WorkloadSpec, check_load
 from netkv.options import SECONDS, Spec
-from netkv.rack.nodes import OPTIONAL, Node, kind_of
-from netkv.scenarios import event_validation, faults
+from netkv.scenarios import event_validation
 from netkv.scenarios.event_validation import FieldPath
-from netkv.scenarios.events import LinkFault, RandomFaults, SlowFault, TimelineEvent
 from netkv.scenarios.plot import Baseline, Plot
+from netkv.schemes.spec import LabSpec, RackSpec
 
 OnFailure = Literal["fail", "continue"]
 Mode = Literal["live", "sim"]

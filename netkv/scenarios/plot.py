@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from netkv import metrics
 from netkv.errors import FieldError, suggest
 from netkv.metrics import Metric
-from netkv.options import Spec
+from netkv.options import InWords, Spec
+from netkv.schemes import metric_table
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ STACKED = ("served_by", "recovery_time")
 
 def drawable() -> dict[str, Composite | Metric]:
     """Everything that a plot can show, by name."""
-    return {**{metric.name: metric for metric in metrics.all_metrics()}, **COMPOSITES}
+    return {**{metric.name: metric for metric in metric_table.all_metrics()}, **COMPOSITES}
 
 
-class _Drawable:
+class _Drawable(InWords):
     """Marks an option that names something `drawable`."""
 
     @staticmethod
@@ -62,7 +62,7 @@ def _known(name: str) -> str:
     return name
 
 
-DRAWABLE = _Drawable()
+DRAWABLE = _Drawable("a [figure](#figures)")
 Kind = Literal["bars", "lines", "stacked", "distribution"]
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from netkv.rack.nodes import Controller
-from netkv.rack.report import RackEvent
+from netkv.model.nodes import Controller
+from netkv.model.report import RackEvent
 from netkv.scenarios.results import Recovery, RunEvent, UnfinishedRecovery
 
 METRIC = "recovery_time"

@@ -7,24 +7,22 @@ the fields' descriptions. `make docs` writes the file.
 from __future__ import annotations
 
 import inspect
-import re
-import types
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
-from pydantic.fields import FieldInfo
 
 from netkv import schemes
-from netkv.lab.hardware import GenericLab, TopologySpec
-from netkv.lab.spec import LabSpec
 from netkv.metrics import Metric
-from netkv.options import Spec, Unit, meaning
+from netkv.model.hardware import GenericLab, TopologySpec
+from netkv.model.option_rows import anchor, arms, option_row
+from netkv.options import Spec
 from netkv.scenarios import recovery
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.option_paths import models
-from netkv.scenarios.plot import DRAWABLE, Plot, drawable
+from netkv.scenarios.plot import Plot, drawable
 from netkv.schemes import all_schemes
+from netkv.schemes.spec import LabSpec
 
 _HEAD = """\
 # Every option of a scenario
@@ -90,7 +88,7 @@ def _sections(root: type[Spec]) -> Iterator[str]:
         below: list[tuple[str, list[type[Spec]]]] = []
         for model in candidates:
             if model in described:
-                yield f"As [`{described[model]}`](#{_anchor(described[model])}).\n"
+                yield f"As [`{described[model]}`](#{anchor(described[model])}).\n"
                 continue
             described[model] = path
             yield f"{inspect.getdoc(model)}\n"
@@ -156,27 +154,6 @@ def _phases() -> str:
     return ""
 
 
-class OptionRow(NamedTuple):
-    """The cells of an option in a Markdown table."""
-
-    path: str
-    type: str
-    default: str
-    unit: str
-    meaning: str
-
-
-def option_row(path: str, model: type[Spec], name: str) -> OptionRow:
-    """The option `name` of a model, below `path`."""
-    field = model.model_fields[name]
-    own = f"{path}.{name}" if path else name
-    arms = list(_arms(field.annotation, tuple(field.metadata)))
-    units = [each for _, found in arms for each in found if isinstance(each, Unit)]
-    kinds = " or ".join(dict.fromkeys(_words(kind, found, own) for kind, found in arms))
-    text = " ".join(meaning(model, name).split())
-    return OptionRow(f"`{own}`", kinds, _default(field), "".join(units[:1]), text)
-
-
 def _row(*cells: str) -> str:
     return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
 
@@ -205,88 +182,10 @@ def _drawn(name: str) -> str:
     return "not `time`" if "workload.zipf" in possible else f"`{possible[0]}`"
 
 
-def _arms(annotation: Any, metadata: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """The alternatives of a type, each with its description; None is left out."""
-    if get_origin(annotation) is Annotated:
-        inner, *more = get_args(annotation)
-        found = [each for item in more for each in _metadata(item)]
-        yield from _arms(inner, (*metadata, *found))
-    elif get_origin(annotation) in (Union, types.UnionType):
-        for arm in get_args(annotation):
-            yield from _arms(arm, metadata)
-    elif annotation is not type(None):
-        yield annotation, metadata
-
-
-def _metadata(item: Any) -> list[Any]:
-    return list(item.metadata) if isinstance(item, FieldInfo) else [item]
-
-
-def _words(kind: Any, metadata: tuple[Any, ...], path: str) -> str:
-    """The type of the option at a path in words: `whole number, 1 to 128`."""
-    if DRAWABLE in metadata:
-        return "a [figure](#figures)"
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin is Literal:
-        return ", ".join(f"`{value}`" for value in arguments)
-    if origin in (list, tuple):
-        ((element, limits),) = _arms(arguments[0], ())
-        few = " of at least one" if any(getattr(each, "min_length", 0) for each in metadata) else ""
-        return f"list{few}: {_words(element, limits, f'{path}.N')}"
-    if origin is dict:
-        ((element, limits),) = _arms(arguments[1], ())
-        return f"mapping of text to {_words(element, limits, path)}"
-    if isinstance(kind, type) and issubclass(kind, Spec):
-        return f"[options](#{_anchor(path)})"
-    words = {bool: "true or false", int: "whole number", float: "number", str: "text"}
-    between = _range(kind, metadata)
-    return words.get(kind, "any value") + (f", {between}" if between else "")
-
-
-def _range(kind: Any, metadata: tuple[Any, ...]) -> str:
-    bounds = {
-        name: getattr(each, name)
-        for each in metadata
-        for name in ("ge", "gt", "le", "lt", "pattern")
-        if getattr(each, name, None) is not None
-    }
-    if (pattern := bounds.get("pattern")) is not None:
-        return f"as `{pattern}`"
-    if kind is int and "lt" in bounds:
-        bounds["le"] = bounds.pop("lt") - 1
-    low, above, high = bounds.get("ge"), bounds.get("gt"), bounds.get("le")
-    if low is not None:
-        return f"{_number(low)} " + (f"to {_number(high)}" if high is not None else "or more")
-    if above is not None:
-        return f"above {_number(above)}" + (f", up to {_number(high)}" if high is not None else "")
-    return f"up to {_number(high)}" if high is not None else ""
-
-
-def _number(value: float) -> str:
-    return f"{int(value):,}" if value == int(value) else f"{value:g}"
-
-
-def _default(field: FieldInfo) -> str:
-    if field.is_required():
-        return "required"
-    value = field.get_default(call_default_factory=True)
-    if isinstance(value, Spec):
-        value = value.model_dump(exclude_defaults=True)
-        inner = ", ".join(f"{name}: {each}" for name, each in value.items())
-        return f"`{{{inner}}}`" if inner else "its defaults"
-    if value is None:
-        return "left out"
-    if isinstance(value, bool):
-        return f"`{str(value).lower()}`"
-    if isinstance(value, int | float):
-        return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
-    return f"`{value}`" if value else "none"
-
-
 def _inner_models(annotation: Any) -> list[type[Spec]]:
     """The models of an option's value, or of the elements of its list."""
     found = models(annotation)
-    for kind, _ in _arms(annotation, ()):
+    for kind, _ in arms(annotation, ()):
         if get_origin(kind) is list:
             found += models(get_args(kind)[0])
     return found
@@ -295,8 +194,3 @@ def _inner_models(annotation: Any) -> list[type[Spec]]:
 def _below(path: str, name: str, annotation: Any) -> str:
     own = f"{path}.{name}" if path else name
     return own if models(annotation) else f"{own}.N"
-
-
-def _anchor(path: str) -> str:
-    """The anchor that Markdown viewers derive from a heading."""
-    return re.sub(r"[^a-z0-9_-]", "", path.lower())

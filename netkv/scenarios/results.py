@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from netkv import metrics
 from netkv.metrics import Value
-from netkv.rack.report import Change
+from netkv.model.report import Change
+from netkv.schemes import metric_table
 
 Status = Literal["done", "failed", "cancelled"]
 Phase = Literal["warmup", "measure", "drain", "verify"]
@@ -34,10 +34,10 @@ def _described(names: Mapping[str, Value]) -> dict[str, Any]:
     kinds = {bool: "boolean", int: "integer", float: "number"}
     found: dict[str, Any] = {}
     for name in names:
-        kind = kinds.get(type(metrics.get(name).absent))
+        kind = kinds.get(type(metric_table.get(name).absent))
         found[name] = {
             **({"type": kind} if kind else {"type": ["number", "boolean", "null"]}),
-            "description": metrics.get(name).meaning,
+            "description": metric_table.get(name).meaning,
         }
     return found
 
@@ -103,7 +103,7 @@ class RunSample(Measurements):
     @classmethod
     def metric_names(cls) -> Mapping[str, Value]:
         """The metrics that exist over time."""
-        return metrics.sampled()
+        return metric_table.sampled()
 
 
 class RecoveryPhase(Result):
@@ -136,7 +136,7 @@ class RunEvent(Result):
     time: float
     """Seconds since the measured part began; negative before."""
     kind: str
-    """`netkv.rack.report.EventKind`."""
+    """`netkv.model.report.EventKind`."""
     node: str
     text: str
     recovery: RecoveryDetails | None = None
@@ -278,7 +278,7 @@ class RunFigures(Measurements):
     @classmethod
     def metric_names(cls) -> Mapping[str, Value]:
         """The metrics of whole runs."""
-        return metrics.recorded()
+        return metric_table.recorded()
 
     def figures(self) -> dict[str, Any]:
         """All figures in the JSON form of the run store."""

@@ -13,13 +13,13 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from netkv.errors import NetkvError
+from netkv.model.events import TimelineEvent
+from netkv.model.nodes import NodeError
+from netkv.model.report import RackEvent, RackSample
 from netkv.rack.base import Rack
-from netkv.rack.nodes import NodeError
-from netkv.rack.report import RackEvent, RackSample
 from netkv.scenarios.changes import Changes
 from netkv.scenarios.clock import Clock
 from netkv.scenarios.collect import Collector
-from netkv.scenarios.events import TimelineEvent
 from netkv.scenarios.popularity import predicted_hit_ratio
 from netkv.scenarios.results import Phase
 from netkv.scenarios.run_plan import PlannedRun

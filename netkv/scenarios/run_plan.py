@@ -8,9 +8,11 @@ from typing import Any
 
 from netkv import schemes
 from netkv.errors import UsageError
-from netkv.scenarios import faults, loader, thresholds
+from netkv.model import random_faults as faults
+from netkv.scenarios import loader, thresholds
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.plot import misfit
+from netkv.schemes import checks
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ def plan(scenario: Scenario) -> list[PlannedRun]:
         applied = loader.apply(scenario, params)
         own = {scheme: applied.of_scheme(scheme) for scheme in scenario.schemes}
         for scheme, each in own.items():
-            schemes.get(scheme).check(each.lab, each.workload)
+            checks.check(schemes.get(scheme), each.lab, each.workload)
         for repeat in range(scenario.repeat):
             seed = scenario.seed + repeat
             for scheme, each in own.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from netkv.lab import state
+from netkv.live import state
 from netkv.scenarios import capacity, thresholds
 from netkv.scenarios.execution import Execution, Progress
 from netkv.scenarios.model import Scenario

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from netkv import schemes
-from netkv.lab.hardware import GenericLab, TopologySpec
+from netkv.model.hardware import GenericLab, TopologySpec
 from netkv.scenarios.model import Scenario
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from netkv.rack.report import RackEvent
+from netkv.model.report import RackEvent
 from netkv.scenarios.run import DrivenRun, OnSample
 from netkv.scenarios.run_plan import PlannedRun
 from netkv.sim.rack import SimRack, VirtualClock

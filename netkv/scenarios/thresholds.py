@@ -20,13 +20,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from netkv import metrics
 from netkv.errors import UsageError, suggest
 from netkv.scenarios import recovery
 from netkv.scenarios.results import RunResult, Summary, Threshold
 from netkv.scenarios.statistics import over_repeats
 from netkv.scenarios.values import of_run
-from netkv.schemes import all_schemes
+from netkv.schemes import all_schemes, metric_table
 
 _COMPARE: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
     ast.Lt: operator.lt,
@@ -52,7 +51,7 @@ EACH = "each"
 
 def known() -> list[str]:
     """The metrics that may follow `SCHEME.`, for any scheme."""
-    return sorted(metric.name for metric in metrics.all_metrics() if metric.of_runs)
+    return sorted(metric.name for metric in metric_table.all_metrics() if metric.of_runs)
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def compile_quantity(text: str) -> Quantity:
 
 def metric_of(run: RunResult, name: str) -> float | None:
     """A metric of one run by its name, or the time of a phase; None if the run does not have it."""
-    metric = metrics.find(name)
+    metric = metric_table.find(name)
     return recovery.seconds(run.recoveries, name) if metric is None else of_run(metric, run)
 
 
@@ -156,7 +155,7 @@ def _summary(group: list[RunResult]) -> Summary:
         cancelled=sum(run.status == "cancelled" for run in group),
         **{
             metric.name: over_repeats(metric, group)
-            for metric in metrics.all_metrics()
+            for metric in metric_table.all_metrics()
             if metric.summary
         },
     )
@@ -272,7 +271,7 @@ def _metric(scheme: str, metric: str, runs: list[RunResult]) -> float:
         raise _UnknownError(f"'{scheme}' did not run")
     if any(run.status == "cancelled" for run in runs):
         raise _UnknownError(f"a run of '{scheme}' was cancelled")
-    row = metrics.find(metric)
+    row = metric_table.find(metric)
     if row is not None and row.repeats == "all":
         verdict = over_repeats(row, runs)
         if verdict is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from netkv.errors import FieldError, UsageError
+from netkv.model.events import TimelineEvent
 from netkv.rack.base import Rack
-from netkv.scenarios.events import TimelineEvent
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.results import Phase
 

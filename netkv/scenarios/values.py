@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from netkv import metrics
 from netkv.metrics import Metric
 from netkv.metrics.sources import Derived, Gauge
 from netkv.scenarios.results import RunFigures
+from netkv.schemes import metric_table
 
 
 def of_run(metric: Metric, run: RunFigures) -> float | None:
@@ -19,7 +19,7 @@ def of_run(metric: Metric, run: RunFigures) -> float | None:
     if not isinstance(metric.source, Gauge):
         return _number(getattr(run, metric.name, None))
     if metric.whole is not None:
-        return of_run(metrics.get(metric.whole), run)
+        return of_run(metric_table.get(metric.whole), run)
     measured = [
         value
         for phase, value in zip(run.series.get("phase", ()), over_time(metric, run), strict=False)

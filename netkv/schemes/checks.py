@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netkv import roles
-from netkv.errors import MisfitError, UsageError
-from netkv.schemes import multiget, registry
-from netkv.schemes.options import ClientCardOptions, SwitchCache
+from netkv.errors import MisfitError
+from netkv.kits.multiget import checks as multiget
+from netkv.model.scheme_options import ClientCardOptions, SwitchCache
+from netkv.schemes import registry
 
 if TYPE_CHECKING:
-    from netkv.lab.spec import LabSpec, WorkloadSpec
+    from netkv.model.hardware import GenericLab
+    from netkv.model.spec import GenericRack, WorkloadSpec
     from netkv.schemes.scheme import Scheme
 
 
-def check(scheme: Scheme, lab: LabSpec, workload: WorkloadSpec) -> None:
+def check(scheme: Scheme, lab: GenericLab, workload: WorkloadSpec) -> None:
     """Raises `MisfitError` if the scheme does not support the lab or the load."""
     if scheme.multigets:
         multiget.check(scheme.name, lab, workload)
@@ -34,6 +35,9 @@ def check(scheme: Scheme, lab: LabSpec, workload: WorkloadSpec) -> None:
             f"'rack', not '{lab.topology.kind}'.",
             *("lab", "topology", "kind"),
         )
+    # Roles need the engine, which takes time to load.
+    from netkv import roles
+
     roles.check("servers", scheme.server_role)
     roles.check("clients", scheme.client_role)
     options = scheme.options.of(lab)
@@ -45,7 +49,7 @@ def check(scheme: Scheme, lab: LabSpec, workload: WorkloadSpec) -> None:
         _refuse_pipelines(scheme, lab.pipelines)
 
 
-def check_live(scheme: Scheme, lab: LabSpec) -> None:
+def check_live(scheme: Scheme, lab: GenericLab) -> None:
     """Raises `MisfitError` if only the simulator can run the scheme in the lab."""
     if lab.topology.kind != "rack":
         _check_several_switches(lab)
@@ -67,24 +71,7 @@ def check_live(scheme: Scheme, lab: LabSpec) -> None:
         )
 
 
-def check_soak(scheme: Scheme) -> None:
-    """Raises `UsageError` if the scheme loses acknowledged writes by design."""
-    if not scheme.loses_writes:
-        return
-    able = [
-        each.name
-        for each in registry.all_schemes()
-        if (each.server_role, each.client_role) == (scheme.server_role, scheme.client_role)
-        and not each.loses_writes
-    ]
-    raise UsageError(
-        f"'netkv soak' searches for lost writes, and '{scheme.name}' loses acknowledged writes by "
-        f"design. {scheme.loses_writes}.\n"
-        f"  Schemes with the same clients and servers: {', '.join(able) or 'none'}."
-    )
-
-
-def _check_several_switches(lab: LabSpec) -> None:
+def _check_several_switches(lab: GenericLab) -> None:
     """Raises `MisfitError` if the live lab cannot have several switches."""
     for name, needed, found in (("target", "engine", lab.target), ("fabric", "udp", lab.fabric)):
         if found != needed:
@@ -95,7 +82,7 @@ def _check_several_switches(lab: LabSpec) -> None:
             )
 
 
-def _check_one_client(limit: str, lab: LabSpec) -> None:
+def _check_one_client(limit: str, lab: GenericLab) -> None:
     """Raises `MisfitError` if the process of the clients would need several links."""
     functions = ClientCardOptions.of(lab).card_functions
     for name, count in (("clients", lab.clients), ("card_functions", functions)):
@@ -126,3 +113,10 @@ def _refuse_pipelines(scheme: Scheme, pipelines: int) -> None:
         f"{pipelines}.\n  Schemes that run on {pipelines}: {', '.join(able) or 'none'}.",
         *("lab", "pipelines"),
     )
+
+
+def of(spec: GenericRack) -> Scheme:
+    """The scheme of a rack; raises `UsageError` if it does not exist or does not suit the rack."""
+    scheme = registry.get(spec.scheme)
+    check(scheme, spec.lab, spec.workload)
+    return scheme

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from netkv.model.option_rows import option_row
 from netkv.schemes import registry
 from netkv.schemes.scheme import Scheme
 
 
 def describe(scheme: Scheme) -> dict[str, Any]:
     """The properties, limits and options of a scheme."""
-    from netkv.scenarios.reference import option_row
-
     options = []
     for name, field in scheme.options.model_fields.items():
         row = option_row("lab", scheme.options, name)

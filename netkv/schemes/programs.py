@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netkv.control.network import Place
+    from netkv.model.network import Place
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from netkv import schemes
 from netkv.errors import UsageError, suggest
-from netkv.lab.hardware import GenericLab
+from netkv.model.hardware import GenericLab
+from netkv.model.scheme_options import SchemeOptions
 from netkv.options import declaration, meaning
-from netkv.schemes.options import SchemeOptions
 from netkv.schemes.scheme import Scheme
-
-if TYPE_CHECKING:
-    from netkv.lab.spec import RackSpec
 
 GROUP = "netkv.schemes"
 OWN = "netkv"
@@ -45,6 +41,8 @@ class Catalogue:
     """Name of a scheme that cannot be used → a sentence with the reason."""
     packages: dict[str, str]
     """Name of a scheme → the package that provides it."""
+    modules: dict[str, str]
+    """Name of a scheme → the module with its declaration."""
 
 
 @cache
@@ -56,9 +54,9 @@ def catalogue() -> Catalogue:
 def entry_points() -> list[metadata.EntryPoint]:
     """The entry points of schemes: netkv's own first, then those of other packages by name."""
     found = {(point.name, point.value): point for point in metadata.entry_points(group=GROUP)}
-    for module in pkgutil.iter_modules(schemes.__path__):
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if module.ispkg:
-            value = f"{schemes.__name__}.{module.name}:SCHEME"
+            value = f"{__package__}.{module.name}:SCHEME"
             # Names of modules have no hyphens.
             point = metadata.EntryPoint(module.name.replace("_", "-"), value, GROUP)
             found.setdefault((point.name, point.value), point)
@@ -70,6 +68,7 @@ def load(points: Iterable[metadata.EntryPoint]) -> Catalogue:
     found: dict[str, Scheme] = {}
     problems: dict[str, str] = {}
     packages: dict[str, str] = {}
+    modules: dict[str, str] = {}
     options: dict[str, Scheme] = {}
     for point in points:
         package = _package(point)
@@ -88,8 +87,9 @@ def load(points: Iterable[metadata.EntryPoint]) -> Catalogue:
         options |= declared
         found[scheme.name] = scheme
         packages[scheme.name] = package
+        modules[scheme.name] = point.module
     ordered = sorted(found.values(), key=lambda each: (each.order, each.name))
-    return Catalogue({each.name: each for each in ordered}, problems, packages)
+    return Catalogue({each.name: each for each in ordered}, problems, packages, modules)
 
 
 def all_schemes() -> tuple[Scheme, ...]:
@@ -112,13 +112,6 @@ def get(name: str) -> Scheme:
     raise UsageError(
         f"There is no scheme '{name}'.\n  {suggest(name, found.schemes, label='Schemes')}"
     )
-
-
-def of(spec: RackSpec) -> Scheme:
-    """The scheme of a rack; raises `UsageError` if it does not exist or does not suit the rack."""
-    scheme = get(spec.scheme)
-    scheme.check(spec.lab, spec.workload)
-    return scheme
 
 
 def _package(point: metadata.EntryPoint) -> str:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from netkv.control import network
-from netkv.control.network import Network
 from netkv.errors import UsageError
-from netkv.lab.cabling import load_config
-from netkv.lab.spec import LabSpec, RackSpec
-from netkv.rack import layout
-from netkv.rack.nodes import client_shares
+from netkv.model import layout, network
+from netkv.model.network import Network
+from netkv.model.nodes import client_shares
+from netkv.model.profile import HostModel, LinkModel, Profile
+from netkv.model.scheme_options import CoordinatorOptions
+from netkv.rack.load import load_config
 from netkv.schemes import Scheme
-from netkv.schemes.options import CoordinatorOptions
-from netkv.sim.models import HostModel, LinkModel, Profile
+from netkv.schemes.spec import LabSpec, RackSpec
 
 _NO_LINE = LinkModel(bandwidth_gbps=1000, delay=0, queue_kib=65_536)
 """Between a client and a virtio function of its card."""

@@ -38,7 +38,7 @@ from netkv.sim.tables import PACKET_HEADER_BYTES, Tables
 
 if TYPE_CHECKING:
     from netkv import _engine
-    from netkv.control.topology import Topology
+    from netkv.model.topology import Topology
 
 
 class SwitchControl:

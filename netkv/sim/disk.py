@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections import deque
 
 from netkv.control import base
-from netkv.lab.saving import MAX_SAVES, TOO_MANY_SAVES
-from netkv.sim.models import ControlModel
+from netkv.control.base import MAX_SAVES, TOO_MANY_SAVES
+from netkv.model.profile import ControlModel
 
 
 class Disk:

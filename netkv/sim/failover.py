@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 from netkv.rack.rerouting import Rerouting
 
 if TYPE_CHECKING:
-    from netkv.control.network import Network
-    from netkv.control.topology import Topology
+    from netkv.model.network import Network
+    from netkv.model.topology import Topology
 
 
 class Failover:

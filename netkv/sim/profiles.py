@@ -1,4 +1,4 @@
-"""Named profiles: machines, defined here, and the testbeds of schemes (`Scheme.profiles`).
+"""Named profiles: machines, defined here, and the testbeds of schemes (`netkv.schemes.parts`).
 
 `netkv calibrate` measures `this-machine`; before that it is the same as `a-cloud-machine`.
 """
@@ -15,9 +15,8 @@ from pydantic import ValidationError
 
 from netkv import kinds, schemes
 from netkv.errors import NetkvError, UsageError, suggest
-from netkv.lab import state
-from netkv.lab.spec import LabSpec
-from netkv.sim.models import (
+from netkv.home import home
+from netkv.model.profile import (
     ControlModel,
     HostModel,
     LinkModel,
@@ -27,6 +26,8 @@ from netkv.sim.models import (
     SwitchModel,
     constant,
 )
+from netkv.schemes import parts
+from netkv.schemes.spec import LabSpec
 
 THIS_MACHINE = "this-machine"
 FALLBACK = "a-cloud-machine"
@@ -69,7 +70,7 @@ _MACHINES: dict[str, Profile] = {
 @functools.cache
 def _named() -> dict[str, Profile]:
     """All named profiles: the testbeds of schemes, and machines."""
-    testbeds = (scheme.profiles() for scheme in schemes.all_schemes())
+    testbeds = (parts.profiles(scheme) for scheme in schemes.all_schemes())
     return {name: each for found in (*testbeds, _MACHINES) for name, each in found.items()}
 
 
@@ -80,7 +81,7 @@ def names() -> tuple[str, ...]:
 
 def path() -> Path:
     """The file of the profile that `netkv calibrate` writes for this machine."""
-    return state.home() / "this-machine.json"
+    return home() / "this-machine.json"
 
 
 def get(name: str) -> Profile:

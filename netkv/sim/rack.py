@@ -15,21 +15,22 @@ from typing import TYPE_CHECKING, Any
 
 from netkv import schemes
 from netkv.control import base
-from netkv.control.network import Network
-from netkv.control.topology import owner_index
 from netkv.errors import NetkvError, UsageError
-from netkv.lab.spec import RackSpec
-from netkv.rack import layout
-from netkv.rack.base import Rack, hottest_keys
-from netkv.rack.nodes import LinkedNode, NodeError, client_shares, partitions
-from netkv.rack.report import RackEvent, RackSample
+from netkv.model import layout
+from netkv.model.network import Network
+from netkv.model.nodes import LinkedNode, NodeError, client_shares, partitions
+from netkv.model.profile import Profile
+from netkv.model.report import RackEvent, RackSample
+from netkv.model.topology import owner_index
+from netkv.rack.base import hottest_keys
 from netkv.schemes.programs import Programs
+from netkv.schemes.spec import RackSpec
 from netkv.sim import config, profiles
 from netkv.sim.controller import Controller, SwitchControl
 from netkv.sim.disk import Disk
 from netkv.sim.failover import Failover
-from netkv.sim.models import Profile
 from netkv.sim.rack_nodes import (
+    RackOfNodes,
     SimCable,
     SimCard,
     SimClient,
@@ -43,7 +44,7 @@ from netkv.sim.tables import Tables
 
 if TYPE_CHECKING:
     from netkv import _engine
-    from netkv.control.topology import Topology
+    from netkv.model.topology import Topology
 
 SECOND = 1_000_000_000
 READY_TIMEOUT = 600 * SECOND
@@ -74,7 +75,7 @@ class VirtualClock:
         await asyncio.to_thread(self._rack.advance, until)
 
 
-class SimRack(Rack):
+class SimRack(RackOfNodes):
     """A rack of the simulator."""
 
     client: SimClient

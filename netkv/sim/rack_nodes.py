@@ -7,17 +7,41 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from netkv.rack import nodes
-from netkv.rack.nodes import Direction, NodeError, Storage
+from netkv.model import nodes
+from netkv.model.nodes import Direction, NodeError, Storage
+from netkv.rack.base import Rack
 
 if TYPE_CHECKING:
-    from netkv.sim.rack import SimRack
+    from netkv import _engine
+    from netkv.sim.controller import Controller, SwitchControl
+    from netkv.sim.failover import Failover
+
+
+class RackOfNodes(Rack):
+    """The rack as its nodes see it (`netkv.sim.rack.SimRack`)."""
+
+    simulation: _engine.Simulation
+    controller: SimController
+    controllers: list[Controller]
+    """One for each switch, or one for all; empty before it is up."""
+    control: list[SwitchControl]
+    """The control channel of each switch; empty before it is up."""
+    failover: Failover
+    switch_nodes: tuple[SimSwitch, ...]
+
+    @abstractmethod
+    def load_program(self, switch: int) -> None:
+        """Loads the program into a switch again, which empties it."""
+
+    @abstractmethod
+    def command(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Sends a command to the load generator; raises `UsageError` for an invalid one."""
 
 
 class SimNode(nodes.Node):
     """A node of a simulated rack. `stop` and `kill` have the same effect."""
 
-    def __init__(self, name: str, rack: SimRack) -> None:
+    def __init__(self, name: str, rack: RackOfNodes) -> None:
         self.name = name
         self._rack = rack
         self._running = True
@@ -61,7 +85,7 @@ class SimNode(nodes.Node):
 class SimSwitch(SimNode, nodes.Switch):
     """One of the switches."""
 
-    def __init__(self, name: str, number: int, rack: SimRack) -> None:
+    def __init__(self, name: str, number: int, rack: RackOfNodes) -> None:
         super().__init__(name, rack)
         self._number = number
 
@@ -107,7 +131,7 @@ class SimSwitch(SimNode, nodes.Switch):
 class SimCable(nodes.Cable):
     """A cable between two switches; the second one has it at a port."""
 
-    def __init__(self, name: str, switch: int, port: int, rack: SimRack) -> None:
+    def __init__(self, name: str, switch: int, port: int, rack: RackOfNodes) -> None:
         self.name = name
         self._switch = switch
         self._port = port
@@ -142,7 +166,7 @@ class SimLinkedNode(SimNode, nodes.LinkedNode):
 class SimServers(SimLinkedNode, nodes.Servers):
     """Storage servers that start and stop together, like those of one process live."""
 
-    def __init__(self, index: int, servers: Sequence[int], rack: SimRack) -> None:
+    def __init__(self, index: int, servers: Sequence[int], rack: RackOfNodes) -> None:
         super().__init__(f"{self.NAME}{index}", rack)
         self._servers = servers
 
@@ -167,7 +191,7 @@ class SimServers(SimLinkedNode, nodes.Servers):
 class SimCard(SimLinkedNode, nodes.Card):
     """An FPGA card; its link is the one to the switch."""
 
-    def __init__(self, number: int, rack: SimRack) -> None:
+    def __init__(self, number: int, rack: RackOfNodes) -> None:
         super().__init__(f"{self.NAME}{number}", rack)
         self._number = number
 
@@ -227,7 +251,7 @@ class SimClient(SimLinkedNode, nodes.Client):
 class SimController(SimNode, nodes.Controller):
     """The controllers of all switches."""
 
-    def __init__(self, name: str, rack: SimRack) -> None:
+    def __init__(self, name: str, rack: RackOfNodes) -> None:
         super().__init__(name, rack)
         self.partitioned = False
         """Whether the control channels of all switches are cut."""

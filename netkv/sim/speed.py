@@ -7,8 +7,8 @@ import threading
 from pathlib import Path
 
 from netkv import __version__, schemes
-from netkv.lab import state
-from netkv.scenarios.provenance import same_machine
+from netkv.home import home
+from netkv.machine import same_machine
 
 _SERVERS = 128
 _KEYS = 1_000_000_000
@@ -33,11 +33,11 @@ def requests_per_core_s() -> float:
 
 def path() -> Path:
     """The file with the speed."""
-    return state.home() / "simulator-speed.json"
+    return home() / "simulator-speed.json"
 
 
 def _measure() -> float:
-    from netkv.bench.simulated_rack import Case, measure
+    from netkv.sim.timing import Case, measure
 
     first = schemes.all_schemes()[0].name
     # Other processes may occupy the core for a whole measurement.
@@ -60,7 +60,7 @@ def _read() -> float | None:
 
 
 def _write(speed: float) -> None:
-    from netkv.scenarios.provenance import host
+    from netkv.machine import host
 
     kept = {"netkv_version": __version__, "host": host(), "requests_per_core_s": speed}
     try:

@@ -7,7 +7,7 @@ Rules
    one switch gets one switch, no scheme gets more pipelines than it supports, and clients crash
    only if they keep records. A scheme for several switches (`Scheme.topology`) gets a network of
    its kind in every case, and faults of these switches. A scheme may have a share of cases of its
-   own (`Scheme.soak_case`). A mutant changes no draw.
+   own (`netkv.schemes.parts.Soak`). A mutant changes no draw.
 2. Keys are few and hot, the cache is small, thresholds are low and epochs short. So conflicts,
    admissions, evictions and moves are frequent.
 3. A run has some thousand operations, whether links are fast or slow. Faults are frequent enough to
@@ -21,22 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from netkv import schemes
-from netkv.control.messages import MAX_CACHED_BYTES
-from netkv.lab.hardware import TopologySpec
-from netkv.lab.spec import (
-    ClosedLoop,
-    HeavyTail,
-    LabSpec,
-    MultigetSize,
-    Poisson,
-    RackSpec,
-    Shift,
-    UniformSize,
-    WorkloadSpec,
-)
-from netkv.scenarios import faults
-from netkv.scenarios.events import FAULT_KINDS, FaultKind, TimelineEvent
-from netkv.sim.models import (
+from netkv.kits.cases.corruption import with_corruption
+from netkv.kits.cases.random_draw import RandomDraw
+from netkv.model import random_faults as faults
+from netkv.model.case import Fault
+from netkv.model.events import FAULT_KINDS, FaultKind, TimelineEvent
+from netkv.model.hardware import TopologySpec
+from netkv.model.messages import MAX_CACHED_BYTES
+from netkv.model.profile import (
     ControlModel,
     HostModel,
     LinkModel,
@@ -45,9 +37,18 @@ from netkv.sim.models import (
     SwitchModel,
     Time,
 )
-from netkv.soak.case import Case, Fault
-from netkv.soak.corruption import with_corruption
-from netkv.soak.random_draw import RandomDraw
+from netkv.model.spec import (
+    ClosedLoop,
+    HeavyTail,
+    MultigetSize,
+    Poisson,
+    Shift,
+    UniformSize,
+    WorkloadSpec,
+)
+from netkv.schemes import parts
+from netkv.schemes.spec import LabSpec, RackSpec
+from netkv.soak.case import Case
 
 GUARD = 2.05
 """Seconds after which a started server accepts writes without cache metadata as current
@@ -103,9 +104,12 @@ def generate(
     )
     case = _with_later_draws(draw, case, schemes.get(scheme).max_pipelines)
     if "corrupt" in kinds:
-        case = with_corruption(case)
-    adapt = schemes.get(scheme).soak_case
-    return _with_detection_time(draw, case if adapt is None else adapt(draw, case, kinds))
+        case = with_corruption(case, schemes.get(scheme).node_kinds)
+    if (adapt := parts.soak(schemes.get(scheme)).adapt) is not None:
+        adapted = adapt(draw, case, kinds)
+        assert isinstance(adapted, Case), "a copy of the case"
+        case = adapted
+    return _with_detection_time(draw, case)
 
 
 def _fit(lab: LabSpec, scheme: str, seed: int) -> LabSpec:

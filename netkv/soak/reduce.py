@@ -13,8 +13,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
+from netkv.model.case import Fault
 from netkv.soak.campaign import Found
-from netkv.soak.case import Case, Fault
+from netkv.soak.case import Case
 from netkv.soak.pool import Player
 from netkv.soak.run import Outcome
 from netkv.soak.shrink import candidates

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from netkv import schemes
 from netkv.control import base
-from netkv.rack.report import RackEvent
+from netkv.model.report import RackEvent
 from netkv.sim.rack import SimRack
 from netkv.soak.case import Case
 from netkv.soak.run import Hooks, Outcome, play

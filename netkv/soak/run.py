@@ -5,7 +5,7 @@ Rules
 1. The load runs with the case's faults. Then all faults end, pending requests end by their
    deadline, every written key is read back, and servers and controllers finish all operations. If
    one of these takes too long, the violation is `stuck`.
-2. The scheme's own check (`Scheme.soak_check`) comes last.
+2. The scheme's own check (`netkv.schemes.parts.Soak`) comes last.
 3. The first violation ends the run. An exception or a panic is a violation, too.
 """
 
@@ -27,13 +27,15 @@ from typing import Any
 from netkv import schemes
 from netkv.control import base
 from netkv.errors import NetkvError, UsageError, suggest
-from netkv.lab.spec import LabSpec
-from netkv.rack.report import RackEvent
+from netkv.model.case import ConnectionEvent, Event, Fault
+from netkv.model.report import RackEvent
 from netkv.scenarios.timeline import carry_out
+from netkv.schemes import parts
 from netkv.schemes.programs import Programs
 from netkv.schemes.scheme import Broken
+from netkv.schemes.spec import LabSpec
 from netkv.sim.rack import SECOND, SimRack
-from netkv.soak.case import Case, ConnectionEvent, Event, Fault
+from netkv.soak.case import Case
 from netkv.soak.verdict import CRASH, LOST, RULE, STUCK, Judge, Violation
 
 MAX_WAIT = 30.0
@@ -93,7 +95,7 @@ def play(case: Case, hooks: Hooks | None = None, scheme: schemes.Scheme | None =
 
 def mutant(scheme: schemes.Scheme, name: str) -> Broken:
     """The mutant of a scheme; raises `UsageError` if it has none of this name."""
-    known = scheme.mutants()
+    known = parts.mutants(scheme)
     if name not in known:
         raise UsageError(
             f"The scheme '{scheme.name}' has no mutant '{name}'."
@@ -129,7 +131,7 @@ class _Run:
         """Faults that have begun and not ended."""
         self._left_out: list[Fault] = []
         """Faults that the scheme did not tolerate when they were to begin."""
-        self._tolerates = scheme.soak_tolerates
+        self._tolerates = parts.soak(scheme).tolerates
         self._sample: dict[str, Any] = {}
         """The newest sample of the load generator."""
         self._violations: list[Violation] = []
@@ -277,7 +279,7 @@ class _Run:
 
     def _check(self) -> None:
         """Runs the check of the scheme, if it has one."""
-        check = self._rack.scheme.soak_check
+        check = parts.soak(self._rack.scheme).check
         if check is None or self._violations:
             return
         text = check(self._rack, self._read_back)

@@ -6,16 +6,18 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from netkv.control.network import names_of_layers
-from netkv.lab.hardware import TopologySpec
-from netkv.lab.spec import ClosedLoop, LabSpec, Poisson, WorkloadSpec
-from netkv.rack import layout
-from netkv.rack.nodes import Servers, Switch, kind_of, partitions
-from netkv.scenarios.events import LinkFault, TimelineEvent
-from netkv.scenarios.faults import Target, target_of
-from netkv.schemes.options import SwitchCache
-from netkv.sim.models import HostModel, Profile, Time
-from netkv.soak.case import Case, Fault
+from netkv.model import layout
+from netkv.model.case import Fault
+from netkv.model.events import LinkFault, TimelineEvent
+from netkv.model.hardware import TopologySpec
+from netkv.model.network import names_of_layers
+from netkv.model.nodes import Servers, Switch, kind_of, partitions
+from netkv.model.profile import HostModel, Profile, Time
+from netkv.model.random_faults import Target, target_of
+from netkv.model.scheme_options import SwitchCache
+from netkv.model.spec import ClosedLoop, Poisson, WorkloadSpec
+from netkv.schemes.spec import LabSpec
+from netkv.soak.case import Case
 
 
 def candidates(case: Case) -> Iterator[Case]:

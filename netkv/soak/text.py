@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from netkv import schemes
-from netkv.lab.spec import ClosedLoop
-from netkv.schemes.options import WriteBackCache
-from netkv.sim.models import Time
+from netkv.model.profile import Time
+from netkv.model.scheme_options import WriteBackCache
+from netkv.model.spec import ClosedLoop
 from netkv.soak.case import Case
 from netkv.soak.verdict import Violation
 

@@ -21,7 +21,8 @@ class Violation(Spec):
 
     kind: str
     """`stale-read`, `phantom-value`, `refused-value`, `lost-write`, `not-linearizable` (the
-    checker's), `stuck`, `crash`, `malformed-frame`, or `broken-rule` (`Scheme.soak_check`)."""
+    checker's), `stuck`, `crash`, `malformed-frame`, or `broken-rule`
+    (`netkv.schemes.parts.Soak`)."""
     text: str
     """A description for users."""
     key: str | None = None

@@ -19,7 +19,8 @@ from netkv.api.jobs import requests
 from netkv.api.models.jobs import ScenarioRequest
 from netkv.api.server import HOST, bound, configuration
 from netkv.api.tls import Certificate
-from netkv.lab import daemon, state
+from netkv.labs import daemon
+from netkv.live import state
 from netkv.runs import Store
 from netkv.sim import speed
 from tests.waiting import until

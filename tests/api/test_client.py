@@ -19,7 +19,7 @@ from netkv.api.models.jobs import Job
 from netkv.api_client import ApiError, Client, JobError, NoServerError
 from netkv.cli import main
 from netkv.errors import UsageError
-from netkv.lab.state import identity
+from netkv.processes import identity
 from netkv.runs import Store, StoreSink
 from tests.api.serving import Served, serving
 from tests.api.test_jobs import SERVER

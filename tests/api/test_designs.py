@@ -9,7 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from netkv.fpga import build, manifest, synth
+from netkv.fpga import build, synth
+from netkv.model import manifest
 from tests.api.serving import Served
 from tests.fpga.bench import CACHE
 from tests.fpga.live_ends import Ends, running

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from netkv.lab import state
+from netkv.live import state
 from netkv.scenarios import loader
 from netkv.scenarios.runner import run_scenario
 from tests.api.live_lab import Api, sampled, state_of

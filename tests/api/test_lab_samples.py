@@ -10,7 +10,7 @@ import pytest
 
 from netkv.api.labs_feed import Cursor, LabsFeed, cursors_of
 from netkv.api.models.labs import LabUpdate
-from netkv.lab import state
+from netkv.live import state
 from tests.api.live_lab import NODES, Api, sampled
 from tests.api.prometheus import metrics, of
 from tests.waiting import until, until_async

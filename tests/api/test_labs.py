@@ -13,7 +13,9 @@ import redis
 from netkv import __version__
 from netkv.api import labs
 from netkv.client import AsyncClient
-from netkv.lab import daemon, state
+from netkv.labs import daemon
+from netkv.live import state
+from netkv.processes import identity
 from tests.api.live_lab import NODES, OPTIONS, Api, state_of
 from tests.api.prometheus import metrics, of
 from tests.gateway.serving_redis import gateway
@@ -310,5 +312,5 @@ def test_deleted_lab_leaves_no_process(api: Api) -> None:
     pids = [node["pid"] for node in made["nodes"] if node["pid"]]
     assert len(pids) == 5
     assert api.ask("DELETE", "/gone", 200)["was_up"]
-    assert not any(map(state.identity, pids))
+    assert not any(map(identity, pids))
     assert "There is no lab" in api.ask("GET", "/gone", 404)["detail"]

@@ -25,7 +25,7 @@ from netkv.api import labs
 from netkv.api.jobs import record
 from netkv.api.jobs.record import Record
 from netkv.api.models.jobs import JobState
-from netkv.lab import daemon
+from netkv.labs import daemon
 from netkv.runs import Store, StoreSink
 from netkv.scenarios.results import ScenarioResult
 from tests.api.live_lab import OPTIONS

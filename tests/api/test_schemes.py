@@ -8,8 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from netkv import metrics, schemes
-from netkv.lab.spec import LabSpec
+from netkv import schemes
+from netkv.schemes import metric_table
+from netkv.schemes.spec import LabSpec
 from tests.api.serving import Served
 from tests.waiting import PATIENCE_S
 
@@ -52,7 +53,7 @@ def test_options_have_defaults_and_descriptions(served: Served, scheme: schemes.
         assert about["description"], name
         assert about["default"] == getattr(values, name), name
     assert [each["name"] for each in found["metrics"]] == [
-        each.name for each in metrics.of_scheme(scheme)
+        each.name for each in metric_table.of_scheme(scheme)
     ]
 
 

@@ -15,7 +15,7 @@ from netkv.api.feed import Feed
 from netkv.api.jobs.queue import Queue
 from netkv.api.labs_feed import LabsFeed
 from netkv.api.models.labs import LabSample, LabUpdate
-from netkv.lab import state
+from netkv.live import state
 from netkv.runs import Store, StoreSink
 from tests.api.serving import Served
 from tests.runs.recorded_runs import samples, start

@@ -1,4 +1,4 @@
-"""`python -m netkv.bench.streams`: each stream gets each sample; wrong arguments are explained."""
+"""`python -m netkv.cli.bench_streams`: each stream gets each sample; wrong arguments are told."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from netkv.bench import streams
+from netkv.cli import bench_streams as streams
 
 
 @pytest.mark.slow
@@ -23,7 +23,7 @@ def test_streams_get_all_samples_beside_one_that_is_not_read() -> None:
 
 @pytest.mark.parametrize("arguments", [["many"], ["1", "1", "1", "1"], ["0"], ["200"], ["1", "0"]])
 def test_wrong_arguments_are_explained(arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "netkv.bench.streams", *arguments]
+    command = [sys.executable, "-m", "netkv.cli.bench_streams", *arguments]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode != 0
     assert ended.stderr in (

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from netkv import _engine
-from netkv.lab.ports import free_ports
+from netkv.live.ports import free_ports
 from netkv.switch.assertions import AssertionWatch
 from tests.cli.commands import ROOT, Netkv
 from tests.waiting import PATIENCE_S, until

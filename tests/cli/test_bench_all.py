@@ -14,7 +14,7 @@ from netkv.bench import data_plane, simulator, stores, suite
 from netkv.bench.result import this_machine
 from netkv.bench.suite import Figure, Measure, Part, Plan
 from netkv.errors import NetkvError
-from netkv.lab import daemon
+from netkv.labs import daemon
 from tests.cli.commands import Netkv
 
 

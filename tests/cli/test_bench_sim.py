@@ -8,9 +8,9 @@ import pytest
 
 from netkv import schemes
 from netkv.bench import simulator
-from netkv.bench.simulated_rack import Case
 from netkv.errors import UsageError
-from netkv.lab.hardware import TopologySpec
+from netkv.model.hardware import TopologySpec
+from netkv.sim.timing import Case
 from tests.cli.commands import Netkv, assert_wrong_usage
 
 SHORT = ["bench", "sim", "--seconds", "0.1"]

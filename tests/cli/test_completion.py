@@ -13,8 +13,9 @@ import pytest
 
 from netkv import resources, schemes
 from netkv.cli import completion, main
-from netkv.lab import state
-from netkv.lab.state import Identity
+from netkv.home import home
+from netkv.live import state
+from netkv.processes import Identity
 from netkv.runs import Store
 from netkv.scenarios import option_paths
 from netkv.scenarios.model import Scenario
@@ -127,7 +128,7 @@ def test_every_option_that_is_offered_can_be_set() -> None:
 
 def test_runs_and_groups_of_the_store_are_completed(shell: Shell) -> None:
     assert shell.bash("runs", "show", "") == [], "completion creates no store"
-    assert not list(state.home().glob("runs.db*"))
+    assert not list(home().glob("runs.db*"))
     with Store() as store:
         record_comparison(store, repeats=2)
         heads = store.heads()

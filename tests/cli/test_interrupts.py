@@ -121,9 +121,11 @@ def test_interrupt_in_a_callback_of_a_freed_object_takes_effect() -> None:
 def stuck(ignoring: str, before: str = "") -> subprocess.Popen[str]:
     """A command whose shutdown never ends: its main thread and another one are stuck."""
     program = textwrap.dedent(f"""
-        import asyncio, threading, time
+        import asyncio, signal, threading, time
         from netkv.cli import signals
 
+        # `nohup` ignores it, and netkv respects that.
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
         {before or "pass"}
         signals.install()
 

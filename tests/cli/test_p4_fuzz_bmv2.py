@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from netkv.lab.bmv2 import toolchain
+from netkv.live.bmv2 import toolchain
 from tests.cli.commands import ROOT, Netkv
 from tests.lab import bmv2_standin
 

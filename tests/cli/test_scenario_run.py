@@ -75,7 +75,7 @@ def nodes_of(pid: int) -> list[int]:
         except OSError:
             continue
         home = f"NETKV_HOME={os.environ['NETKV_HOME']}".encode()
-        if b"netkv.lab.node" in command and home in environment and int(entry.name) != pid:
+        if b"netkv.live.node" in command and home in environment and int(entry.name) != pid:
             found.append(int(entry.name))
     return found
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from netkv.machine import host
 from netkv.runs import Store, StoreSink
 from netkv.scenarios import loader
-from netkv.scenarios.provenance import host
 from netkv.scenarios.results import Provenance
 from netkv.scenarios.run_plan import plan
 from tests.cli.commands import Netkv

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from netkv.cli import logs, output, visible
 from netkv.cli.console import VisibleConsole
-from netkv.lab import daemon
+from netkv.labs import daemon
 
 ESCAPES = [
     "\x1b[31mred",

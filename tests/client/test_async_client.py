@@ -20,8 +20,9 @@ from netkv.client import (
     Rejected,
     place,
 )
-from netkv.control.topology import owner_index
-from netkv.lab import daemon, state
+from netkv.labs import daemon
+from netkv.live import state
+from netkv.model.topology import owner_index
 from tests.labs import BringUp
 from tests.waiting import PATIENCE_S, until_async
 
@@ -118,7 +119,7 @@ async def test_concurrent_reads_and_cancelled_tasks(bring_up: BringUp) -> None:
 
 
 async def test_reads_of_programs_and_their_hits_are_counted(bring_up: BringUp) -> None:
-    """The hit ratio of a lab includes them (`netkv.lab.rates`)."""
+    """The hit ratio of a lab includes them (`netkv.live.rates`)."""
     bring_up("netcache")
     async with await AsyncClient.connect(timeout=PATIENCE_S) as rack:
         await rack.put("hot", b"value")

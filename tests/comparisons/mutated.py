@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 
 from netkv import _engine, resources
-from netkv.soak.edits import Edit, changed_code, program
+from netkv.schemes.edits import Edit, changed_code, program
 from tests.schemes import traps
 
 PATIENCE = 300
@@ -64,7 +64,7 @@ def _forget_programs() -> None:
 
 def _is_ours(function: Any) -> bool:
     module = getattr(function, "__module__", None) or ""
-    return module.startswith(("tests.", "netkv.")) and module != "netkv.soak.edits"
+    return module.startswith(("tests.", "netkv.")) and module != "netkv.schemes.edits"
 
 
 class Failures:

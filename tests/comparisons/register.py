@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from netkv.soak.edits import Edit
+from netkv.schemes.edits import Edit
 
 FILE = Path(__file__).with_name("comparisons.toml")
 

@@ -32,9 +32,9 @@ from netkv.control.base import (
     Timer,
     TopologyChanged,
 )
-from netkv.control.messages import CacheMetadata, Message, Op, Status, decode, encode
-from netkv.control.network import Network
-from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, Host, Topology
+from netkv.model.messages import CacheMetadata, Message, Op, Status, decode, encode
+from netkv.model.network import Network
+from netkv.model.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, Host, Topology
 from netkv.p4rt import p4info
 from netkv.p4rt.schema import Schema
 

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from netkv.control.messages import (
+from netkv.model.messages import (
     Bit,
     CacheMetadata,
     Load,

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from netkv.control.network import Network, lay_out, rack, racks, spine_leaf, with_ports
-from netkv.control.topology import key_hash
+from netkv.model.network import Network, lay_out, rack, racks, spine_leaf, with_ports
+from netkv.model.topology import key_hash
 from tests.schemes.netcache.netcache_rack import key_of
 
 NETWORKS = {

@@ -11,9 +11,9 @@ import pytest
 from netkv._engine import WINDOW, Outstanding
 from netkv.control.base import MILLISECOND, SECOND, Nanoseconds
 from netkv.control.message_numbers import MessageNumbers
-from netkv.control.messages import Message, Op, decode
 from netkv.control.roundtrip import RoundTrip, Timeouts
-from netkv.control.topology import SERVICE_IP
+from netkv.model.messages import Message, Op, decode
+from netkv.model.topology import SERVICE_IP
 
 KEY = bytes(range(16))
 FAST: Nanoseconds = 100_000

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from netkv._engine import Outstanding
 from netkv.control.base import SECOND, Action, Continued, Nanoseconds, SendFrame
 from netkv.control.message_numbers import MessageNumbers
-from netkv.control.messages import Message, Op, decode
 from netkv.control.pending_requests import PendingRequests, To
 from netkv.control.roundtrip import Timeouts
+from netkv.model.messages import Message, Op, decode
 
 KEY = bytes(16)
 TRIES = 2

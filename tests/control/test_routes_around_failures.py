@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 import pytest
 
-from netkv.control.network import Attachment, Network, lay_out, racks, spine_leaf
+from netkv.model.network import Attachment, Network, lay_out, racks, spine_leaf
 
 SEEDS = pytest.mark.parametrize("seed", range(60))
 

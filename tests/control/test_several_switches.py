@@ -4,9 +4,9 @@ import pytest
 
 from netkv.control.base import Preload
 from netkv.control.forwarding import ForwardingOnly
-from netkv.control.messages import CacheMetadata, Message, Op
-from netkv.control.network import Network, rack, racks, spine_leaf
-from netkv.control.topology import Topology
+from netkv.model.messages import CacheMetadata, Message, Op
+from netkv.model.network import Network, rack, racks, spine_leaf
+from netkv.model.topology import Topology
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
 from tests.control.fabric import Fabric

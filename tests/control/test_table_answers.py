@@ -20,7 +20,7 @@ from netkv.control.base import (
     TopologyChanged,
 )
 from netkv.control.forwarding import ForwardingControlPlane
-from netkv.control.network import spine_leaf
+from netkv.model.network import spine_leaf
 
 NETWORK = spine_leaf(2, 3, clients=2, servers=6, coordinator=True)
 TOPOLOGY = NETWORK.switch("edge-0").topology

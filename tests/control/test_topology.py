@@ -7,7 +7,7 @@ import pytest
 
 from netkv.control.base import Range
 from netkv.control.forwarding import PARTITION, ROUTE, ForwardingOnly
-from netkv.control.topology import Topology, key_hash
+from netkv.model.topology import Topology, key_hash
 from tests.schemes.netcache.netcache_rack import NetCacheRack
 
 

@@ -22,8 +22,8 @@ from netkv.control.base import (
     TopologyChanged,
 )
 from netkv.control.forwarding import ROUTE, ForwardingOnly
-from netkv.control.network import Network, rack, spine_leaf
-from netkv.control.topology import Topology
+from netkv.model.network import Network, rack, spine_leaf
+from netkv.model.topology import Topology
 from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netmc.control_plane import NetMc

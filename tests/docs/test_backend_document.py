@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from netkv._engine import ServerNode
-from netkv.lab.ports import free_ports
+from netkv.live.ports import free_ports
 from tests.docs.documents import ROOT, blocks, run_python
 from tests.live.server_nodes import server_config
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from netkv.fpga import build, manifest
+from netkv.fpga import build
+from netkv.model import manifest
 from tests.docs.documents import ROOT, blocks
 from tests.fpga.bench import CACHE
 from tests.switch.sandbox import Sandbox, skip_without

@@ -12,9 +12,11 @@ import pytest
 
 from netkv.control.base import InsertEntry
 from netkv.control.forwarding import ROUTE, ForwardingTables
-from netkv.control.topology import Topology
-from netkv.lab import daemon, state
-from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.labs import daemon
+from netkv.live import state
+from netkv.model.spec import WorkloadSpec
+from netkv.model.topology import Topology
+from netkv.schemes.spec import LabSpec, RackSpec
 from tests.docs.documents import ROOT, blocks, run_python
 
 pytestmark = pytest.mark.live

@@ -20,7 +20,7 @@ import finsy as fy
 import pytest
 
 from netkv.cli import switch as cli
-from netkv.lab.ports import free_ports
+from netkv.live.ports import free_ports
 from tests.docs.documents import ROOT, blocks
 from tests.switch.sandbox import Sandbox, skip_without
 from tests.waiting import PATIENCE_S, until

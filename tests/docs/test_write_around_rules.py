@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from netkv.control.base import SECOND, Preload, SwitchRestarted
-from netkv.control.messages import Message, Op, decode, encode
-from netkv.control.network import rack
-from netkv.control.topology import SERVICE_IP, client_ip
+from netkv.model.messages import Message, Op, decode, encode
+from netkv.model.network import rack
+from netkv.model.topology import SERVICE_IP, client_ip
 from netkv.roles import sequence_stamp
 from tests.control.fabric import Fabric, bundle
 from tests.docs.write_around import files, install

@@ -20,7 +20,8 @@ import cocotb_tools.config
 import find_libpython
 import pytest
 
-from netkv.fpga import sources, verilate
+from netkv import rtl_sources as sources
+from netkv.fpga import verilate
 from netkv.fpga.tools import compiler, compiler_version, verilator
 
 BENCHES = sources.folder() / "bench"

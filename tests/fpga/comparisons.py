@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from netkv.fpga import sources
+from netkv import rtl_sources as sources
 
 RTL = sources.folder() / "rtl"
 

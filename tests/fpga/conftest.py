@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from netkv.fpga import build, manifest
+from netkv.fpga import build
 from netkv.fpga.build import Library
+from netkv.model import manifest
 from netkv.schemes.lake import mutants
 from tests.fpga.bench import CACHE
 from tests.fpga.lake import Lab, Lake

@@ -24,7 +24,8 @@ from typing import Any
 
 import pytest
 
-from netkv.fpga import build, live, manifest
+from netkv.fpga import build, live
+from netkv.model import manifest
 from tests.fpga.memcached_servers import PORT, command, skip_without_memcached
 from tests.switch.sandbox import ROOT, Sandbox, skip_without
 from tests.waiting import PATIENCE_S, until

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netkv._engine import FpgaDesign
-from netkv.fpga.mutants import UNIT_BITS
+from netkv.kits.design_mutants import UNIT_BITS
 from netkv.schemes.lake import mutants
 from tests.fpga.packets import Operation, frames, memcached
 

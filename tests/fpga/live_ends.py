@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from netkv.lab.ports import free_ports
+from netkv.live.ports import free_ports
 from tests.switch.sandbox import ROOT
 from tests.waiting import PATIENCE_S, until
 

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import pytest
 
-from netkv.lab.ports import free_ports
+from netkv.live.ports import free_ports
 from tests.fpga.packets import frames
 from tests.waiting import PATIENCE_S, until
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from netkv.fpga import sources
+from netkv import rtl_sources as sources
 
 _BENCHES = str(sources.folder() / "bench")
 

@@ -9,7 +9,8 @@ import pytest
 
 from netkv.bench import fpga
 from netkv.cli import main
-from netkv.fpga import manifest, tester
+from netkv.fpga import tester
+from netkv.model import manifest
 
 
 def test_design_is_measured_with_the_default_cycles(

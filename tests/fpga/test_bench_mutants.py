@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netkv.fpga.mutants import places
+from netkv.kits.design_mutants import places
 from netkv.schemes.client_cache import mutants as client_cache_mutants
 from netkv.schemes.lake import mutants as lake_mutants
 from tests.fpga import bench

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netkv.fpga import sources
+from netkv import rtl_sources as sources
 from tests.fpga import bench
 
 APART = ("client_cache", "lake", "virtio")

@@ -11,9 +11,10 @@ import pytest
 
 from netkv._engine import FpgaDesign
 from netkv.errors import NetkvError
-from netkv.fpga import build, library_cache, manifest, tools, verilate
+from netkv.fpga import build, library_cache, tools, verilate
 from netkv.fpga.build import Library, Progress
-from netkv.fpga.manifest import Manifest
+from netkv.model import manifest
+from netkv.model.manifest import Manifest
 from tests.fpga.conftest import write_manifest
 
 

@@ -17,8 +17,8 @@ import pytest
 from netkv.errors import UsageError
 from netkv.fpga import live
 from netkv.fpga.build import Library
-from netkv.lab.card import CardSpec, Ends, LiveCard
-from netkv.rack.nodes import NodeError
+from netkv.live.card import CardSpec, Ends, LiveCard
+from netkv.model.nodes import NodeError
 from tests.fpga.live_ends import Ends as FarEnds
 from tests.fpga.live_ends import pair
 from tests.fpga.memcached_servers import (

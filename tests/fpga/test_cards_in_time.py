@@ -10,7 +10,8 @@ import pytest
 
 from netkv import schemes
 from netkv.errors import MisfitError, NetkvError, UsageError
-from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.model.spec import ClosedLoop, WorkloadSpec
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SimRack
 from tests.sim.driving import advance, run, run_phases, started
 

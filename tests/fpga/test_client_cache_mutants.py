@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netkv.fpga.mutants import Mutant, places
+from netkv.kits.design_mutants import Mutant, places
 from netkv.schemes.client_cache import mutants
 from tests.fpga import bench
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.model.spec import ClosedLoop, WorkloadSpec
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SimRack
 from tests.sim.driving import advance, run, run_phases, started
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from netkv._engine import FpgaDesign
-from netkv.fpga import build, manifest, tester
+from netkv.fpga import build, tester
 from netkv.fpga.build import Library
 from netkv.fpga.tester import Load
+from netkv.model import manifest
 from tests.fpga.packets import Operation, frames, get, memcached, store
 
 NETWORK, FUNCTION = 0, 1

@@ -12,9 +12,10 @@ import pytest
 
 from netkv import _engine
 from netkv._engine import FpgaDesign
-from netkv.fpga import build, manifest
+from netkv.fpga import build
 from netkv.fpga.build import Library
 from netkv.fpga.tools import compiler
+from netkv.model import manifest
 
 PORTS = 5
 MODE, SEED, SCRATCH, FRAMES = 0x00, 0x04, 0x08, 0x40

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from netkv._engine import FpgaDesign
-from netkv.fpga import build, manifest
+from netkv.fpga import build
+from netkv.model import manifest
 from tests.fpga.conftest import RTL
 
 ADDRESS, UPPER, SHAPE, STROBE, NUMBER, COMMAND = 0x00, 0x04, 0x08, 0x0C, 0x10, 0x14

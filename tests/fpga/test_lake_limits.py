@@ -7,7 +7,7 @@ from collections import defaultdict
 
 import pytest
 
-from netkv.fpga import manifest
+from netkv.model import manifest
 from tests.fpga.lake import HOST, Client, Lab, Lake
 from tests.fpga.packets import Operation, frames, get, memcached, store
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from netkv.fpga.mutants import Mutant, places
+from netkv.kits.design_mutants import Mutant, places
 from netkv.schemes.lake import mutants
 from tests.fpga import test_lake_comparisons as compared
 from tests.fpga import test_lake_corruption as corruption

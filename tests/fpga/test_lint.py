@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from netkv.fpga import sources, verilate
+from netkv import rtl_sources as sources
+from netkv.fpga import verilate
 
 MODULES = [
     each for each in sorted(sources.folder().glob("rtl/**/*.sv")) if not each.stem.endswith("_pkg")

@@ -11,11 +11,12 @@ import pytest
 from netkv.client import AsyncClient
 from netkv.errors import MisfitError, UsageError
 from netkv.fpga.build import Library
-from netkv.lab import daemon
-from netkv.lab.rack import LiveRack
-from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
-from netkv.rack.card_counts import CardCounts
+from netkv.labs import daemon
+from netkv.live.rack import LiveRack
+from netkv.metrics.card_counts import CardCounts
+from netkv.model.spec import ClosedLoop, WorkloadSpec
 from netkv.scenarios import loader
+from netkv.schemes.spec import LabSpec, RackSpec
 from tests.lab.racks import running, sampled, verify
 from tests.waiting import PATIENCE_S
 

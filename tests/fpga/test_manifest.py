@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from netkv import rtl_sources as sources
 from netkv.errors import UsageError
-from netkv.fpga import manifest, sources
+from netkv.model import manifest
 from tests.fpga.conftest import RTL, write_manifest
 
 GOOD = (sources.folder() / "designs" / "wire.toml").read_text(encoding="utf-8")

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from netkv._engine import FpgaDesign
-from netkv.fpga import build, manifest, replay
+from netkv.fpga import build, replay
 from netkv.fpga.build import Library
+from netkv.model import manifest
 from tests.fpga import record_memcached
 from tests.fpga.memcached_compare import with_cas_of
 from tests.fpga.memcached_load import Mix

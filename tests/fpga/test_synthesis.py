@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from netkv.fpga import manifest, sources, synth, yosys
+from netkv import rtl_sources as sources
+from netkv.fpga import synth, yosys
+from netkv.model import manifest
 from tests.fpga.conftest import write_manifest
 
 MODULES = [

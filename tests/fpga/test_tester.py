@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from netkv.errors import NetkvError, UsageError
-from netkv.fpga import build, manifest, tester
+from netkv.fpga import build, tester
 from netkv.fpga.build import Library
 from netkv.fpga.tester import Load
+from netkv.model import manifest
 from tests import checksums
 
 CACHES_OFF = 0b0110

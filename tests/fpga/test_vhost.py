@@ -15,7 +15,8 @@ import pytest
 from netkv import _engine
 from netkv._engine import FpgaDesign
 from netkv.errors import UsageError
-from netkv.fpga import build, manifest, ports
+from netkv.fpga import build, ports
+from netkv.model import manifest
 from tests.fpga import vhost_front_end as vhost
 from tests.fpga.live_ends import Ends
 from tests.fpga.vhost_front_end import FrontEnd

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from netkv.lab import daemon
+from netkv.labs import daemon
 from tests.gateway.serving_redis import Running, gateway
 from tests.labs import bring_up, home, small_lab
 

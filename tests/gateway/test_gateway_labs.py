@@ -16,7 +16,8 @@ import redis
 import netkv as netkv_package
 from netkv import schemes
 from netkv.client import AsyncClient, keys
-from netkv.lab import daemon, state
+from netkv.labs import daemon
+from netkv.live import state
 from tests.gateway.serving_redis import GATEWAY, gateway
 from tests.labs import BringUp
 from tests.waiting import PATIENCE_S, until

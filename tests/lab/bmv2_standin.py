@@ -27,9 +27,9 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from grpc import aio
 
 from netkv import _engine, resources, schemes
-from netkv.lab.spec import LabSpec
 from netkv.p4rt import p4info
 from netkv.p4rt.server import P4RuntimeServer
+from netkv.schemes.spec import LabSpec
 
 ROOT = Path(__file__).parent.parent.parent
 OPTIONS = "--no-p4 --device-id --log-console --log-level --grpc-server-addr --dp-grpc-server-addr"

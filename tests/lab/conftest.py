@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netkv.lab import state
+from netkv.live import state
 from tests.lab.leftovers import processes_of
 from tests.waiting import until
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from netkv.control import base
 from netkv.control.forwarding import ROUTE, ForwardingOnly
-from netkv.control.topology import CONTROLLER_IP, CPU_PORT, Topology
-from netkv.lab.spec import RackSpec
+from netkv.model.spec import GenericRack
+from netkv.model.topology import CONTROLLER_IP, CPU_PORT, Topology
 from netkv.schemes import Scheme
 
 SESSION = 7
@@ -70,7 +70,7 @@ class Keeper(ForwardingOnly):
 def keeper_scheme(made: list[Keeper]) -> Scheme:
     """The scheme. It appends each control plane to `made`."""
 
-    def make(_: RackSpec, topology: Topology) -> Keeper:
+    def make(_: GenericRack, topology: Topology) -> Keeper:
         made.append(Keeper(topology))
         return made[-1]
 

@@ -19,7 +19,7 @@ def processes_of(home: Path) -> list[int]:
             folder = (entry / "cwd").readlink()
         except OSError:
             continue
-        ours = b"netkv.lab" in command and wanted in environment.split(b"\0")
+        ours = b"netkv.live" in command and wanted in environment.split(b"\0")
         # A redis-server overwrites its environment with its title.
         if ours or (b"redis-server" in command and folder.is_relative_to(home.parent)):
             found.append(int(entry.name))

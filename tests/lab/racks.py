@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from netkv.lab.rack import LiveRack
-from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
-from netkv.rack.report import RackSample
+from netkv.live.rack import LiveRack
+from netkv.model.report import RackSample
+from netkv.model.spec import ClosedLoop, WorkloadSpec
+from netkv.schemes.spec import LabSpec, RackSpec
 from tests.waiting import until_async
 
 

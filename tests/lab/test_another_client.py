@@ -17,9 +17,10 @@ import finsy
 import pytest
 
 from netkv.errors import NetkvError
-from netkv.lab import cabling, daemon
-from netkv.lab.cabling import Cabling
-from netkv.lab.rack import LiveRack
+from netkv.labs import daemon
+from netkv.live import cabling
+from netkv.live.cabling import Cabling
+from netkv.live.rack import LiveRack
 from netkv.scenarios import loader
 from netkv.scenarios.execution import Progress
 from netkv.scenarios.runner import run_scenario

@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 
 from netkv.control import base
-from netkv.control.messages import Message, Op, Stamp, encode
-from netkv.lab import backlog
-from netkv.lab.backlog import Actions, Events
+from netkv.live import backlog
+from netkv.live.backlog import Actions, Events
+from netkv.model.messages import Message, Op, Stamp, encode
 from netkv.rack.sampling import Rises
 
 KEY = b"k" * 16

@@ -11,10 +11,10 @@ import pytest
 
 from netkv import schemes
 from netkv.errors import NetkvError
-from netkv.lab.bmv2.compiler import CompilerEndedError, compile_scheme
-from netkv.lab.rack import LiveRack
-from netkv.lab.spec import LabSpec
-from netkv.rack.report import COMPILER
+from netkv.live.bmv2.compiler import CompilerEndedError, compile_scheme
+from netkv.live.rack import LiveRack
+from netkv.model.report import COMPILER
+from netkv.schemes.spec import LabSpec
 from tests.lab import bmv2_standin
 from tests.lab.racks import running, sampled, serves, spec, verify
 from tests.waiting import until, until_async

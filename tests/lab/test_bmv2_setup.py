@@ -9,7 +9,7 @@ from finsy.proto import p4r
 
 from netkv import _engine
 from netkv.errors import UsageError
-from netkv.lab.bmv2 import setup
+from netkv.live.bmv2 import setup
 from netkv.p4rt import p4info
 from netkv.p4rt.entities import Names
 from tests.cli.commands import ROOT

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 import pytest
 
 from netkv._engine import corrupted_frame, write_frame
-from netkv.control.messages import Op
 from netkv.errors import NetkvError
-from netkv.lab.bmv2 import queues
-from netkv.lab.bridge import Bridge, Impairment
-from netkv.lab.far_ends import InterfaceEnd, far_ends
-from netkv.lab.ports import free_ports
+from netkv.live.bmv2 import queues
+from netkv.live.bridge import Bridge, Impairment
+from netkv.live.far_ends import InterfaceEnd, far_ends
+from netkv.live.ports import free_ports
+from netkv.model.messages import Op
 from tests.waiting import until
 
 FRAME = bytes(range(60))

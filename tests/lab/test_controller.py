@@ -17,17 +17,17 @@ import pytest
 from finsy.proto import p4i, p4r
 
 from netkv.control import base
-from netkv.control.topology import Topology
 from netkv.errors import NetkvError
-from netkv.lab import backlog, cabling, connection, target
-from netkv.lab.channel import ControlChannel
-from netkv.lab.controller import Controller
-from netkv.lab.saving import SaveFile
-from netkv.lab.spec import LabSpec, RackSpec
+from netkv.live import backlog, cabling, connection, target
+from netkv.live.channel import ControlChannel
+from netkv.live.controller import Controller
+from netkv.live.saving import SaveFile
+from netkv.model.topology import Topology
 from netkv.p4rt import updates as table_updates
 from netkv.p4rt.client import ControllerError, NotPrimaryError
 from netkv.p4rt.errors import Code, RpcError
 from netkv.p4rt.schema import Schema
+from netkv.schemes.spec import LabSpec, RackSpec
 from tests.waiting import PATIENCE_S, until_async
 
 

@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 
 from netkv.errors import NetkvError, UsageError
-from netkv.lab import daemon, state
-from netkv.lab.hardware import RedisSpec
-from netkv.lab.ports import free_ports
-from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.labs import daemon
+from netkv.live import state
+from netkv.live.ports import free_ports
+from netkv.model.hardware import RedisSpec
+from netkv.model.spec import WorkloadSpec
+from netkv.processes import identity
+from netkv.schemes.spec import LabSpec, RackSpec
 from tests.waiting import until
 
 SPEC = RackSpec(
@@ -68,7 +71,7 @@ def test_down_leaves_no_process_socket_or_file(home: Path) -> None:
     assert daemon.down("lab")
     assert list((home / "labs").iterdir()) == []
     for node in status.nodes.values():
-        assert state.identity(node["pid"]) is None
+        assert identity(node["pid"]) is None
     assert not daemon.down("lab")
     with pytest.raises(UsageError, match="There is no lab 'lab'"):
         daemon.status("lab")
@@ -93,7 +96,7 @@ def test_next_command_cleans_up_after_a_killed_supervisor(home: Path, then: str)
     assert lab.supervisor is not None
     os.kill(lab.supervisor.pid, signal.SIGKILL)
     nodes = [node["pid"] for node in status.nodes.values()]
-    until(lambda: not any(map(state.identity, nodes)), "the nodes end with their supervisor")
+    until(lambda: not any(map(identity, nodes)), "the nodes end with their supervisor")
     assert daemon.status("lab").state == "dead"
     if then == "up":
         assert not daemon.up("lab", SPEC).already

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from netkv import schemes
-from netkv.lab import doctor
+from netkv.labs import doctor
 from netkv.schemes import registry
 from tests.lab import bmv2_standin
 

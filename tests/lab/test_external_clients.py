@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from netkv import schemes
-from netkv.lab import cabling, stale_clients, target
-from netkv.lab.rack import LiveRack
-from netkv.lab.spec import LabSpec, RackSpec
+from netkv.live import cabling, stale_clients, target
+from netkv.live.rack import LiveRack
+from netkv.schemes.spec import LabSpec, RackSpec
 from tests.lab.racks import running, spec
 from tests.waiting import until_async
 

@@ -9,12 +9,12 @@ from typing import Any, cast
 
 import pytest
 
-from netkv.lab import feed as feeds
-from netkv.lab.external_clients import ExternalClient
-from netkv.lab.feed import Feed
-from netkv.lab.rack import LiveRack
-from netkv.lab.state import Identity
-from netkv.rack.report import ClientSample, RackSample
+from netkv.live import feed as feeds
+from netkv.live.external_clients import ExternalClient
+from netkv.live.feed import Feed
+from netkv.live.rack import LiveRack
+from netkv.model.report import ClientSample, RackSample
+from netkv.processes import Identity
 from tests.lab.racks import spec
 from tests.waiting import until_async
 

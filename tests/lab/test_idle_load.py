@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from netkv.lab import daemon
+from netkv.labs import daemon
 from tests.lab.racks import spec
 from tests.waiting import until_async
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from netkv.lab.state import Lab
+from netkv.live.state import Lab
 
 
 @dataclass

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from netkv import _engine, schemes
-from netkv.lab.rack import LiveRack
+from netkv.live.rack import LiveRack
 from tests.lab.racks import running, sampled, serves, spec, verify, written
 from tests.waiting import until_async
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from netkv.errors import MisfitError
-from netkv.lab.hardware import TopologySpec
-from netkv.lab.rack import LiveRack
-from netkv.lab.rack_nodes import LiveSwitch
-from netkv.rack import nodes
-from netkv.rack.report import RackSample
+from netkv.live.rack import LiveRack
+from netkv.live.rack_nodes import LiveSwitch
+from netkv.model import layout, nodes
+from netkv.model.hardware import TopologySpec
+from netkv.model.report import RackSample
 from tests.lab.racks import running, sampled, serves, spec, verify
 from tests.waiting import until_async
 
@@ -35,7 +35,7 @@ async def test_all_servers_are_reached_and_keys_are_cached(
     rack = LiveRack(spec("netcache", topology=topology), tmp_path)
     found = [node.name for node in rack.nodes if isinstance(node, nodes.Switch)]
     assert found == switches
-    assert list(nodes.of_lab(rack.spec.lab)) == [node.name for node in rack.nodes]
+    assert list(layout.nodes_of(rack.spec.lab)) == [node.name for node in rack.nodes]
     async with running(rack):
         sample = await serves(rack)
         assert set(sample.control_plane_bytes_by_switch) == set(switches)

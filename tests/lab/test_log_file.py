@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netkv.lab.log_file import Tail, tail
+from netkv.live.log_file import Tail, tail
 
 LINES = [b"1700000000.000 line %d of a log\n" % number for number in range(20_000)]
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from netkv.lab.rack import LiveRack
-from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.live.rack import LiveRack
+from netkv.model.spec import ClosedLoop, WorkloadSpec
+from netkv.schemes.spec import LabSpec, RackSpec
 from tests.lab.racks import running, sampled, serves, verify
 from tests.waiting import until_async
 

@@ -12,15 +12,15 @@ import pytest
 from finsy.proto import p4i, p4r
 
 from netkv.control import base
-from netkv.control.topology import Topology
-from netkv.lab import cabling, connection, target
-from netkv.lab.channel import ControlChannel
-from netkv.lab.connection import _cookie
-from netkv.lab.controller import Controller
-from netkv.lab.hardware import TopologySpec
-from netkv.lab.spec import LabSpec, RackSpec
+from netkv.live import cabling, connection, target
+from netkv.live.channel import ControlChannel
+from netkv.live.connection import _cookie
+from netkv.live.controller import Controller
+from netkv.model.hardware import TopologySpec
+from netkv.model.topology import Topology
 from netkv.p4rt.client import ControllerError
 from netkv.p4rt.errors import Code
+from netkv.schemes.spec import LabSpec, RackSpec
 from tests.lab.test_controller import Client, Switch, settle
 from tests.waiting import PATIENCE_S, until_async
 

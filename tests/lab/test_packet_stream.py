@@ -10,8 +10,8 @@ import grpc
 import pytest
 from grpc import aio
 
-from netkv.lab.bmv2.packet_stream import MAX_WAITING, PacketStream, StreamError
-from netkv.lab.far_ends import StreamEnd
+from netkv.live.bmv2.packet_stream import MAX_WAITING, PacketStream, StreamError
+from netkv.live.bmv2.stream_end import StreamEnd
 from tests.lab.bmv2_standin import Request, Response
 from tests.waiting import until_async
 

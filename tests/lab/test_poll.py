@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from netkv.lab.poll import Poll
-from netkv.rack.nodes import NodeError
+from netkv.live.poll import Poll
+from netkv.model.nodes import NodeError
 from tests.waiting import PATIENCE_S, settle
 
 

@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
-from netkv.lab import cabling, ports
-from netkv.lab.spec import LabSpec, RackSpec
+from netkv.live import cabling, ports
+from netkv.schemes.spec import LabSpec, RackSpec
 
 
 def test_ports_are_different_and_free_for_udp_and_tcp() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from netkv.lab import process
-from netkv.lab.process import NodeProcess
-from netkv.rack.nodes import NodeError
+from netkv.live import process
+from netkv.live.process import NodeProcess
+from netkv.model.nodes import NodeError
 from tests.waiting import until_async
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from netkv.errors import NetkvError, UsageError
-from netkv.lab import cabling
-from netkv.lab.cabling import Cabling
-from netkv.lab.rack import LiveRack
-from netkv.lab.spec import RackSpec
-from netkv.rack.nodes import NodeError
+from netkv.live import cabling
+from netkv.live.cabling import Cabling
+from netkv.live.rack import LiveRack
+from netkv.model.nodes import NodeError
+from netkv.schemes.spec import RackSpec
 from tests.lab.racks import load, running, sampled, serves, spec, verify
 from tests.waiting import PATIENCE_S, until_async
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from netkv.errors import UsageError
-from netkv.lab.rack import LiveRack
-from netkv.rack.nodes import NodeError
-from netkv.rack.report import RackSample
+from netkv.live.rack import LiveRack
+from netkv.model.nodes import NodeError
+from netkv.model.report import RackSample
 from tests.lab.racks import finish, load, running, sampled, serves, spec, verify, written
 from tests.waiting import until_async
 

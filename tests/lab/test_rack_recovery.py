@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from netkv.errors import UsageError
-from netkv.lab.rack import LiveRack
-from netkv.rack.report import RackEvent
+from netkv.live.rack import LiveRack
+from netkv.model.report import RackEvent
 from netkv.schemes import registry
 from tests.lab.keeper import Keeper, keeper_scheme
 from tests.lab.racks import load, running, spec, verify

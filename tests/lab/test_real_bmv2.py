@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from netkv import schemes
-from netkv.lab.bmv2 import toolchain
-from netkv.lab.rack import LiveRack
+from netkv.live.bmv2 import toolchain
+from netkv.live.rack import LiveRack
 from tests.lab.racks import running, sampled, serves, spec, verify
 from tests.waiting import PATIENCE_S
 

@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from netkv.errors import NetkvError, UsageError
-from netkv.lab import daemon, doctor, redis_server, state
-from netkv.lab.ports import free_ports
-from netkv.lab.rack import LiveRack
-from netkv.lab.rack_nodes import LiveNode
-from netkv.lab.spec import RackSpec
-from netkv.rack.nodes import NodeError
+from netkv.labs import daemon, doctor
+from netkv.live import redis_server, state
+from netkv.live.ports import free_ports
+from netkv.live.rack import LiveRack
+from netkv.live.rack_nodes import LiveNode
+from netkv.model.nodes import NodeError
+from netkv.schemes.spec import RackSpec
 from tests.lab.leftovers import processes_of
 from tests.lab.racks import load, running, sampled, serves, spec, verify, written
 from tests.waiting import until, until_async

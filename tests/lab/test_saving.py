@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from netkv.control import base
+from netkv.control.base import MAX_SAVES
 from netkv.errors import NetkvError
-from netkv.lab.saving import MAX_SAVES, SaveFile, Saver
+from netkv.live.saving import SaveFile, Saver
 from tests.waiting import PATIENCE_S, until_async
 
 

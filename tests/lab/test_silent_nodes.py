@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from netkv.lab.feed import Feed
-from netkv.lab.rack import LiveRack
-from netkv.lab.rack_nodes import LiveNode
-from netkv.rack.report import RackSample
+from netkv.live.feed import Feed
+from netkv.live.rack import LiveRack
+from netkv.live.rack_nodes import LiveNode
+from netkv.model.report import RackSample
 from netkv.rack.sampling import Served, ServerCounts
 from tests.lab.racks import running, serves, spec
 from tests.waiting import until_async

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from netkv.errors import NetkvError, UsageError
-from netkv.lab import state
+from netkv.home import check_name
+from netkv.live import state
+from netkv.processes import Identity, identity
 from tests.waiting import PATIENCE_S
 
 
@@ -25,8 +27,8 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def identity_of(process: subprocess.Popen[bytes]) -> state.Identity:
-    found = state.identity(process.pid)
+def identity_of(process: subprocess.Popen[bytes]) -> Identity:
+    found = identity(process.pid)
     assert found is not None
     return found
 
@@ -81,7 +83,7 @@ def test_sweep_removes_a_lab_without_a_supervisor(
 
 
 def test_sweep_keeps_a_supervised_lab() -> None:
-    state.create("alive", {"scheme": "netcache"}, state.identity(os.getpid()))
+    state.create("alive", {"scheme": "netcache"}, identity(os.getpid()))
     assert state.sweep() == []
     lab = state.load("alive")
     assert lab is not None
@@ -112,7 +114,7 @@ def test_zombie_counts_as_ended() -> None:
 @pytest.mark.parametrize("name", ["", "../x", "A", "a b", "-a", "x" * 41, "a/b"])
 def test_invalid_lab_name_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="cannot be the name of a lab"):
-        state.check_name(name)
+        check_name(name)
 
 
 def test_unwritable_state_directory_is_reported(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from netkv.cli import main
-from netkv.lab.rack import LiveRack
+from netkv.live.rack import LiveRack
 from tests.lab.racks import running, serves, spec, verify, written
 from tests.switch.sandbox import skip_without
 from tests.waiting import PATIENCE_S, until

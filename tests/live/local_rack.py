@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from netkv import schemes
 from netkv._engine import ClientNode, ServerNode, Switch, SwitchNode, compile_p4, write_frame
-from netkv.control.messages import CacheMetadata, Message, Op, Status, decode, encode
-from netkv.control.topology import CONTROLLER_IP, CPU_PORT, Topology
-from netkv.lab.ports import free_ports
+from netkv.live.ports import free_ports
+from netkv.model.messages import CacheMetadata, Message, Op, Status, decode, encode
+from netkv.model.topology import CONTROLLER_IP, CPU_PORT, Topology
 from netkv.sim.tables import PACKET_HEADER_BYTES
 from tests.live.server_nodes import server_config
 from tests.waiting import until

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from netkv.control.messages import Status, decode
-from netkv.lab.ports import free_ports
+from netkv.live.ports import free_ports
+from netkv.model.messages import Status, decode
 from tests.waiting import PATIENCE_S
 
 _SERVE = """

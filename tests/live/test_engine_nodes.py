@@ -19,8 +19,8 @@ import pytest
 from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 
 from netkv._engine import ClientNode, ControlError, ServerNode, Switch, SwitchNode
-from netkv.control.topology import CONTROLLER_IP, SERVICE_IP, client_ip, server_ip
-from netkv.lab.ports import free_ports
+from netkv.live.ports import free_ports
+from netkv.model.topology import CONTROLLER_IP, SERVICE_IP, client_ip, server_ip
 from tests.live.local_rack import (
     CLIENT_PORT,
     LocalRack,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from netkv._engine import ServerNode
-from netkv.control.messages import (
+from netkv.model.messages import (
     CONTROLLER_SENDER,
     NO_BITS,
     Bit,
@@ -23,7 +23,7 @@ from netkv.control.messages import (
     decode,
     encode,
 )
-from netkv.control.topology import CONTROLLER_IP, client_ip, server_ip
+from netkv.model.topology import CONTROLLER_IP, client_ip, server_ip
 from netkv.servers.rocksdb import RocksDB
 from tests.live.server_nodes import ServerHarness
 from tests.waiting import until

@@ -16,8 +16,8 @@ import redis
 from redis.crc import key_slot
 
 from netkv.errors import NetkvError
-from netkv.lab.hardware import RedisSpec
-from netkv.lab.ports import free_ports
+from netkv.live.ports import free_ports
+from netkv.model.hardware import RedisSpec
 from netkv.servers.redis import Redis
 from netkv.servers.redis_places import Place, place, shared, tag
 from tests.waiting import PATIENCE_S, until

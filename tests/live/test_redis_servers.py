@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from netkv._engine import ServerNode
-from netkv.control.messages import Op, Status
-from netkv.control.topology import client_ip, key_hash, server_ip
+from netkv.model.messages import Op, Status
+from netkv.model.topology import client_ip, key_hash, server_ip
 from netkv.servers.redis import Redis
 from tests.live.local_rack import kv_frame
 from tests.live.redis_servers import OwnServer

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from netkv._engine import ServerNode
-from netkv.control.messages import Op, Status
-from netkv.control.topology import client_ip, server_ip
+from netkv.model.messages import Op, Status
+from netkv.model.topology import client_ip, server_ip
 from netkv.servers.rocksdb import RocksDB
 from tests.live.local_rack import kv_frame
 from tests.live.server_nodes import Replies, ServerHarness, start_server

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 
 from netkv._engine import ServerNode
-from netkv.control.messages import Op, decode, encode
-from netkv.control.topology import server_ip
+from netkv.model.messages import Op, decode, encode
+from netkv.model.topology import server_ip
 from tests.live.server_nodes import ServerHarness
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from netkv._engine import Switch, SwitchNode, compile_source
-from netkv.lab.ports import free_ports
+from netkv.live.ports import free_ports
 from tests.waiting import PATIENCE_S, until
 
 PROGRAM = """

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from rich.console import Console
 
-from netkv import metrics, schemes
+from netkv import schemes
 from netkv.errors import NetkvError, UsageError
 from netkv.metrics.metric import Metric
 from netkv.metrics.sources import Gauge, Quotient, Sum, client
@@ -27,7 +27,7 @@ from netkv.runs.schema import RunRow
 from netkv.scenarios import loader, reference
 from netkv.scenarios.results import ScenarioResult
 from netkv.scenarios.runner import run_scenario
-from netkv.schemes import registry
+from netkv.schemes import metric_table, registry
 from tests.api.serving import served, store
 
 __all__ = ["served", "store"]
@@ -200,7 +200,7 @@ def test_two_metrics_of_one_name_are_an_error(monkeypatch: pytest.MonkeyPatch) -
     scheme = replace(schemes.get("made-up"), name="second", metrics=(again,))
     monkeypatch.setitem(registry.catalogue().schemes, scheme.name, scheme)
     with pytest.raises(NetkvError, match='two metrics \'puts_seen\': "Writes seen" and "Others"'):
-        metrics.all_metrics()
+        metric_table.all_metrics()
 
 
 def text(table: Any) -> str:

@@ -9,7 +9,7 @@ from random import Random
 from typing import TypeAlias
 
 from netkv import _engine
-from netkv.control.topology import CPU_PORT
+from netkv.model.topology import CPU_PORT
 from netkv.p4rt import p4info
 from tests.checksums import with_ipv4_checksum, with_udp_checksum
 from tests.p4programs.defects import PROGRAMS

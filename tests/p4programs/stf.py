@@ -7,7 +7,6 @@ a switch. The table entries are those that the control planes write.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from netkv.control import messages
 from netkv.control.base import (
     CloneSession,
     InsertEntry,
@@ -17,15 +16,9 @@ from netkv.control.base import (
     SetDefault,
     TableWrite,
 )
-from netkv.control.messages import Message
-from netkv.control.topology import (
-    CONTROLLER_IP,
-    CPU_PORT,
-    SERVICE_IP,
-    Topology,
-    client_ip,
-    server_ip,
-)
+from netkv.model import messages
+from netkv.model.messages import Message
+from netkv.model.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, Topology, client_ip, server_ip
 from tests.checksums import with_udp_checksum
 
 CLIENT_1, CLIENT_2 = client_ip(1), client_ip(2)

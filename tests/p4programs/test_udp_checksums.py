@@ -12,8 +12,8 @@ from random import Random
 import pytest
 
 from netkv import _engine
-from netkv.control.messages import Message, Op, encode
-from netkv.control.topology import CPU_PORT, SERVICE_IP
+from netkv.model.messages import Message, Op, encode
+from netkv.model.topology import CPU_PORT, SERVICE_IP
 from tests.checksums import udp_checksum, with_udp_checksum
 from tests.p4programs.checksummed import (
     HEADER,

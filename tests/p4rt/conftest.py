@@ -11,7 +11,7 @@ import finsy
 import pytest
 
 from netkv import _engine
-from netkv.control.topology import CPU_PORT
+from netkv.model.topology import CPU_PORT
 from netkv.p4rt import p4info
 from netkv.p4rt.client import P4RuntimeClient
 from netkv.p4rt.entities import Names

@@ -13,7 +13,7 @@ import pytest
 from finsy.proto import U128, p4r
 
 from netkv import _engine
-from netkv.control.messages import Message, Op, Stamp, encode
+from netkv.model.messages import Message, Op, Stamp, encode
 from netkv.p4rt import batches, stream
 from netkv.p4rt import server as server_module
 from netkv.p4rt.client import ControllerError, P4RuntimeClient

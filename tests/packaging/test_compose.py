@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from netkv.lab.ports import free_ports
+from netkv.live.ports import free_ports
 from tests.lab import bmv2_standin
 from tests.waiting import PATIENCE_S, until
 

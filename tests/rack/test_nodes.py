@@ -8,10 +8,11 @@ import pytest
 
 from netkv import schemes
 from netkv.errors import UsageError
-from netkv.lab.rack import LiveRack
-from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
-from netkv.rack import layout, nodes
+from netkv.live.rack import LiveRack
+from netkv.model import layout, nodes
+from netkv.model.spec import WorkloadSpec
 from netkv.rack.base import Rack
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SimRack
 
 SCHEMES = [scheme.name for scheme in schemes.all_schemes()]
@@ -33,7 +34,7 @@ def test_both_drivers_have_the_nodes_of_the_lab(scheme: str, tmp_path: Path) -> 
     lab = LabSpec(servers=4, server_processes=processes, profile="farreach-testbed")
     # A load that every scheme takes.
     spec = RackSpec(scheme=scheme, lab=lab, workload=WorkloadSpec(keys=1000, value_size=32))
-    expected = nodes.of_lab(spec.lab, kinds)
+    expected = layout.nodes_of(spec.lab, kinds)
     assert_has(LiveRack(spec, tmp_path), expected)
     assert_has(SimRack(spec), expected)
 
@@ -53,7 +54,7 @@ def test_both_drivers_have_the_switches_of_the_topology(
     topology: dict[str, object], tmp_path: Path
 ) -> None:
     lab = LabSpec.model_validate({"servers": 7, "server_processes": 3, "topology": topology})
-    expected = nodes.of_lab(lab)
+    expected = layout.nodes_of(lab)
     spec = RackSpec(scheme="nocache", lab=lab)
     assert_has(LiveRack(spec, tmp_path), expected)
     assert_has(SimRack(spec), expected)
@@ -76,7 +77,7 @@ def test_servers_of_a_process_are_at_one_switch(switches: int, processes: int) -
 
 def test_redis_servers_are_nodes_of_a_live_rack(tmp_path: Path) -> None:
     lab = LabSpec(servers=2, backend="redis")
-    expected = nodes.of_lab(lab)
+    expected = layout.nodes_of(lab)
     assert list(expected)[-2:] == ["redis-0", "redis-1"]
     assert_has(LiveRack(RackSpec(scheme="nocache", lab=lab), tmp_path), expected)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from netkv.control.network import Network, rack, racks, spine_leaf, with_ports
-from netkv.control.topology import Topology
+from netkv.model.network import Network, rack, racks, spine_leaf, with_ports
+from netkv.model.topology import Topology
 from netkv.rack.rerouting import Rerouting
 
 NETWORK = spine_leaf(2, 2, clients=2, servers=4)

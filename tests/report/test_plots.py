@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from netkv.metrics.common import MIB
+from netkv.model.events import TimelineEvent
 from netkv.report import plots, style
 from netkv.report.figure import Figure, Series
 from netkv.runs import RunRecord, Store, StoreSink
 from netkv.scenarios.changes import Changes
-from netkv.scenarios.events import TimelineEvent
 from netkv.scenarios.plot import Plot
 from netkv.scenarios.results import Recovery, RunEvent
 from tests.report.sweeps import sweep

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from netkv.control.messages import Datagram, Message, Op, Stamp, Status, decode, encode
+from netkv.model.messages import Datagram, Message, Op, Stamp, Status, decode, encode
 from netkv.roles import (
     Actions,
     RequestActions,

@@ -11,11 +11,13 @@ import pytest
 
 from netkv import roles, schemes
 from netkv.control.base import SECOND
-from netkv.control.messages import CacheMetadata, Message, Op, decode, encode
-from netkv.control.topology import CONTROLLER_IP, server_ip
 from netkv.errors import NetkvError, UsageError
-from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
-from netkv.rack.report import RackSample
+from netkv.model.messages import CacheMetadata, Message, Op, decode, encode
+from netkv.model.report import RackSample
+from netkv.model.spec import ClosedLoop, WorkloadSpec
+from netkv.model.topology import CONTROLLER_IP, server_ip
+from netkv.schemes import checks
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SimRack
 from tests.sim.driving import started
 
@@ -260,7 +262,7 @@ def test_wrong_role_name_is_refused_by_the_check_of_the_scheme(
     field = "server_role" if kind == "servers" else "client_role"
     scheme = dataclasses.replace(schemes.get("nocache"), **{field: name})  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=sentence) as raised:
-        scheme.check(SPEC.lab, SPEC.workload)
+        checks.check(scheme, SPEC.lab, SPEC.workload)
     assert name in str(raised.value)
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from netkv import resources
 from netkv.fpga import library_cache
+from netkv.machine import host
 from netkv.runs import Store, StoreSink, overview, walltime
 from netkv.runs.overview import Overview
 from netkv.scenarios import loader
-from netkv.scenarios.provenance import host
 from netkv.scenarios.results import Provenance
 from netkv.scenarios.run_plan import plan
 from netkv.sim import speed

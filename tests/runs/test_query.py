@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy import Dialect, update
 from sqlalchemy.dialects import postgresql
 
-from netkv import metrics
 from netkv.errors import UsageError
 from netkv.runs import Store, StoreSink
 from netkv.runs.query import RunQuery, sortable, statement
 from netkv.runs.records import RunRecord
 from netkv.runs.schema import RunRow, SampleRow
 from netkv.scenarios.values import of_run
+from netkv.schemes import metric_table
 from tests.runs.recorded_runs import record, start
 
 T0 = 1_790_000_000.0
@@ -125,7 +125,7 @@ def test_runs_can_be_sorted_by_every_figure_and_field(store: Store) -> None:
     records = {run_id: store.record(run_id) for run_id in "abcde"}
 
     def value(run: RunRecord, name: str) -> Any:
-        metric = metrics.find(name)
+        metric = metric_table.find(name)
         if metric is None:
             return getattr(run, name)
         return None if run.status == "running" else of_run(metric, run)

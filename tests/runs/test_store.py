@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from netkv import metrics
 from netkv.errors import NetkvError, UsageError
 from netkv.metrics.common import MIB
 from netkv.runs import Store, StoreSink, default_url
@@ -26,6 +25,7 @@ from netkv.runs.owner import Owner
 from netkv.runs.schema import GroupRow, RunRow
 from netkv.scenarios.results import CANCELLED, HistoryOperation, Violation
 from netkv.scenarios.values import of_run
+from netkv.schemes import metric_table
 from tests.runs.recorded_runs import (
     CONTROL,
     record,
@@ -357,7 +357,7 @@ def test_stored_recoveries_and_their_events_are_read_back(store: Store) -> None:
         outcome = record_recovery(sink, start("r1", "netcache"), collect=0.5, restore=0.25)
     run = store.record("r1")
     assert run.recoveries == outcome.recoveries
-    assert of_run(metrics.get("recovery_time"), run) == 0.75
+    assert of_run(metric_table.get("recovery_time"), run) == 0.75
     assert run.result().recoveries == outcome.recoveries
     recoveries = {event.kind: event.recovery for event in run.events}
     assert recoveries["killed"] is None

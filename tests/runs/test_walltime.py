@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from netkv import resources, schemes
-from netkv.bench import simulated_rack
 from netkv.errors import NetkvError
 from netkv.fpga import build, card, library_cache
+from netkv.machine import host
 from netkv.runs import Store, StoreSink, design_builds, walltime
 from netkv.runs.walltime import History, WallTime
 from netkv.scenarios import loader
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.provenance import host
 from netkv.scenarios.results import Provenance
 from netkv.scenarios.run_plan import PlannedRun, plan
 from netkv.sim import speed
+from netkv.sim import timing as simulated_rack
 from tests.runs.recorded_runs import record, start
 
 SPEED = 200_000.0

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from netkv.rack.report import Cause, Change
+from netkv.model.events import TimelineEvent
+from netkv.model.report import Cause, Change
 from netkv.scenarios.changes import Changes
-from netkv.scenarios.events import TimelineEvent
 
 
 def fields(changes: Changes, action: dict[str, Any], cause: Cause = "scenario") -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from netkv.control.base import Recovered
 from netkv.metrics.common import MIB
-from netkv.rack.report import ClientSample, RackEvent, RackSample
+from netkv.model.report import ClientSample, RackEvent, RackSample
 from netkv.rack.sampling import client_sample
 from netkv.scenarios.collect import Collector
 from netkv.scenarios.results import Phase, Provenance, RunStart

@@ -9,8 +9,8 @@ import pytest
 
 from netkv import schemes
 from netkv.errors import UsageError
+from netkv.model.events import LinkFault, TimelineEvent
 from netkv.scenarios import loader
-from netkv.scenarios.events import LinkFault, TimelineEvent
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.run_plan import only_schemes, plan
 from netkv.scenarios.timeline import carry_out, check_live

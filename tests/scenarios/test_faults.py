@@ -6,14 +6,15 @@ from collections import Counter
 
 import pytest
 
-from netkv.lab.hardware import TopologySpec
-from netkv.lab.spec import LabSpec, WorkloadSpec
-from netkv.rack.nodes import Storage
+from netkv.model.events import FAULT_KINDS, FaultKind, TimelineEvent
+from netkv.model.hardware import TopologySpec
+from netkv.model.nodes import Storage
+from netkv.model.random_faults import random_schedule
+from netkv.model.spec import WorkloadSpec
 from netkv.scenarios import loader
 from netkv.scenarios.event_validation import check
-from netkv.scenarios.events import FAULT_KINDS, FaultKind, TimelineEvent
-from netkv.scenarios.faults import random_schedule
 from netkv.scenarios.run_plan import plan
+from netkv.schemes.spec import LabSpec
 
 LAB = LabSpec(servers=6, server_processes=3, service_rate=500, backend="rocksdb")
 

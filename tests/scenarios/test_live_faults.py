@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netkv.errors import UsageError
-from netkv.lab import state
+from netkv.live import state
 from netkv.scenarios import loader
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.results import RunResult

@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 
-from netkv.lab import state
-from netkv.lab.process import NodeProcess
+from netkv.live import state
+from netkv.live.process import NodeProcess
+from netkv.processes import identity
 from netkv.scenarios import loader
 from netkv.scenarios.execution import Progress
 from netkv.scenarios.model import Scenario
@@ -306,7 +307,7 @@ def test_files_of_a_killed_runner_are_removed_by_the_next(
         assert None not in pids
         runner.kill()
         runner.wait()
-    until(lambda: not any(state.identity(pid) for pid in pids if pid), "no node is left")
+    until(lambda: not any(identity(pid) for pid in pids if pid), "no node is left")
     assert len(state.sweep()) == 1
     assert state.names() == []
 

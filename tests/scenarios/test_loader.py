@@ -8,7 +8,7 @@ import pytest
 
 from netkv import resources
 from netkv.errors import UsageError
-from netkv.lab.spec import ClosedLoop, Poisson, UniformSize
+from netkv.model.spec import ClosedLoop, Poisson, UniformSize
 from netkv.scenarios import loader
 
 GOOD = """\

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from netkv import kinds
 from netkv.errors import UsageError
 from netkv.evaluation.reference import Evaluation
-from netkv.fpga.manifest import Manifest
+from netkv.model.manifest import Manifest
 from netkv.options import Spec
 from netkv.scenarios import loader
 from netkv.scenarios.model import Scenario

@@ -9,7 +9,7 @@ import pytest
 
 from netkv.api.models.jobs import JobProgress
 from netkv.control.base import Recovered
-from netkv.rack.report import EventKind, RackEvent
+from netkv.model.report import EventKind, RackEvent
 from netkv.runs import Store, StoreSink
 from netkv.scenarios import execution, loader
 from netkv.scenarios.recovery import recovering_after

@@ -6,9 +6,11 @@ import pytest
 
 from netkv import schemes
 from netkv.errors import UsageError
-from netkv.lab.spec import LabSpec, WorkloadSpec
+from netkv.model.spec import WorkloadSpec
 from netkv.scenarios import loader
 from netkv.scenarios.run_plan import only_schemes, plan
+from netkv.schemes import checks
+from netkv.schemes.spec import LabSpec
 
 TEXT = """\
 name: mine
@@ -66,8 +68,8 @@ def test_chosen_scheme_drops_thresholds_and_plots_of_others() -> None:
 def test_short_keys_must_suffice_for_inserted_keys() -> None:
     scheme = schemes.get("netmc")
     load = {"keys": 3 * 2**30, "key_size": 4}
-    scheme.check(LabSpec(), WorkloadSpec.model_validate(load))
+    checks.check(scheme, LabSpec(), WorkloadSpec.model_validate(load))
     with pytest.raises(UsageError, match=r"\(3,221,225,472, twice over for the inserts of"):
-        scheme.check(LabSpec(), WorkloadSpec.model_validate({**load, "mix": "insert"}))
+        checks.check(scheme, LabSpec(), WorkloadSpec.model_validate({**load, "mix": "insert"}))
     with pytest.raises(UsageError, match=r"fewer than 'workload.keys' \(5,368,709,120\)"):
-        scheme.check(LabSpec(), WorkloadSpec.model_validate({**load, "keys": 5 * 2**30}))
+        checks.check(scheme, LabSpec(), WorkloadSpec.model_validate({**load, "keys": 5 * 2**30}))

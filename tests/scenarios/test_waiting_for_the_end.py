@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from netkv.rack.report import RackSample
+from netkv.model.report import RackSample
 from netkv.scenarios import loader
 from netkv.scenarios.runner import run_scenario
 from netkv.sim.rack import SimRack

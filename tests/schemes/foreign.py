@@ -10,7 +10,7 @@ SCHEME = """
 from typing import Annotated
 from pydantic import Field
 from netkv.options import SECONDS
-from netkv.schemes.options import {base}
+from netkv.model.scheme_options import {base}
 from netkv.schemes.scheme import Scheme
 
 class Options({base}):

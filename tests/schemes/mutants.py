@@ -21,8 +21,8 @@ from netkv.control.base import (
     SwitchRestarted,
     TableWritten,
 )
-from netkv.control.messages import Message, Op, decode, encode
-from netkv.control.topology import CONTROLLER_IP
+from netkv.model.messages import Message, Op, decode, encode
+from netkv.model.topology import CONTROLLER_IP
 
 LOOKUP = "NetkvIngress.lookup.cache"
 

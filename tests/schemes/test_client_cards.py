@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from netkv import schemes
-from netkv.control import network
 from netkv.errors import MisfitError
-from netkv.fpga import manifest
-from netkv.lab.spec import LabSpec, WorkloadSpec
-from netkv.rack import nodes
-from netkv.rack.card_counts import of_name
-from netkv.schemes.scheme import CardDesign
+from netkv.metrics.card_counts import of_name
+from netkv.model import layout, manifest, network, nodes
+from netkv.model.card_design import CardDesign
+from netkv.model.spec import WorkloadSpec
+from netkv.schemes import checks
+from netkv.schemes.spec import LabSpec
 
 CACHE, PLAIN = "client-cache", "client-nic"
 
@@ -27,7 +27,7 @@ def card(scheme: str = CACHE, **lab: Any) -> CardDesign:
 
 def refusal(**lab: Any) -> MisfitError:
     with pytest.raises(MisfitError) as error:
-        schemes.get(CACHE).check(LabSpec(**lab), WorkloadSpec())
+        checks.check(schemes.get(CACHE), LabSpec(**lab), WorkloadSpec())
     return error.value
 
 
@@ -75,16 +75,16 @@ def test_options_of_a_cache_without_room_are_refused() -> None:
     more = refusal(clients=4, card_functions=4, card_entries=32_768)
     assert "at most 16,384 with 4 groups on 1 controllers" in str(more)
     assert more.path == ("lab", "card_entries")
-    schemes.get(CACHE).check(LabSpec(card_entries=1024), WorkloadSpec())
+    checks.check(schemes.get(CACHE), LabSpec(card_entries=1024), WorkloadSpec())
 
 
 def test_live_lab_has_one_client_behind_the_card() -> None:
     scheme = schemes.get(CACHE)
     lab = {"fabric": "udp", "target": "engine"}
-    scheme.check_live(LabSpec(**lab))
+    checks.check_live(scheme, LabSpec(**lab))
     for option in ("clients", "card_functions"):
         with pytest.raises(MisfitError, match=f"'lab.{option}' must be 1, not 2") as error:
-            scheme.check_live(LabSpec(**lab, **{option: 2}))
+            checks.check_live(scheme, LabSpec(**lab, **{option: 2}))
         assert error.value.path == ("lab", option)
 
 
@@ -121,7 +121,7 @@ def test_clients_of_a_card_are_at_one_port() -> None:
 
 def test_cards_in_clients_are_nodes_of_their_own_kind() -> None:
     lab = LabSpec(clients=5, card_functions=2)
-    names = nodes.of_lab(lab, [nodes.ClientCard])
+    names = layout.nodes_of(lab, [nodes.ClientCard])
     cards = [name for name, kind in names.items() if kind is nodes.ClientCard]
     assert cards == ["client-card-0", "client-card-1", "client-card-2"]
     assert nodes.kind_of("client-card-1") is nodes.ClientCard

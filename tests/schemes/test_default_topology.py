@@ -8,11 +8,11 @@ import pytest
 
 from netkv import schemes
 from netkv.errors import UsageError
-from netkv.lab.hardware import TopologySpec
-from netkv.lab.spec import LabSpec, RackSpec
+from netkv.model.hardware import TopologySpec
 from netkv.scenarios import loader, run_plan, scheme_options
 from netkv.scenarios.model import Scenario
 from netkv.schemes.nocache import SCHEME as NOCACHE
+from netkv.schemes.spec import LabSpec, RackSpec
 
 BOTH = """\
 name: both

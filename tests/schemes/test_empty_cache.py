@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from netkv import schemes
+from netkv.model.scheme_options import SwitchCache
 from netkv.runs import Store, StoreSink
 from netkv.scenarios import loader
 from netkv.scenarios.runner import run_scenario
-from netkv.schemes.options import SwitchCache
 
 CACHES = [each.name for each in schemes.all_schemes() if issubclass(each.options, SwitchCache)]
 

@@ -8,7 +8,8 @@ import pytest
 
 from netkv import schemes
 from netkv.control import base
-from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.model.spec import WorkloadSpec
+from netkv.schemes.spec import LabSpec, RackSpec
 from tests.sim.driving import started
 
 ENTRIES = 300

@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 
 from netkv import schemes
 from netkv.cli.scheme import app
-from netkv.control import network
-from netkv.lab.hardware import TopologySpec
-from netkv.lab.rack import LiveRack
-from netkv.lab.spec import LabSpec, RackSpec
+from netkv.live.rack import LiveRack
+from netkv.model import network
+from netkv.model.hardware import TopologySpec
 from netkv.schemes.description import describe
 from netkv.schemes.programs import Programs
+from netkv.schemes.spec import LabSpec, RackSpec
 from tests.lab.racks import running, serves, spec, verify
 from tests.sim.driving import run, started
 

@@ -7,13 +7,15 @@ import pytest
 from netkv import schemes
 from netkv.control.base import SECOND
 from netkv.control.roundtrip import Timeouts
-from netkv.control.topology import Topology
 from netkv.errors import UsageError
-from netkv.lab.hardware import TopologySpec
-from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.model.hardware import TopologySpec
+from netkv.model.spec import WorkloadSpec
+from netkv.model.topology import Topology
+from netkv.schemes import checks
 from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.netcache.control_plane import NetCache
+from netkv.schemes.spec import LabSpec, RackSpec
 
 TOPOLOGY = Topology.of_ports([1], [2, 3])
 
@@ -78,14 +80,14 @@ def test_collect_patience_follows_the_scale_of_the_lab() -> None:
 )
 def test_unsuitable_lab_is_refused(scheme: str, lab: dict[str, Any], error: str) -> None:
     with pytest.raises(UsageError, match=error):
-        schemes.get(scheme).check(LabSpec(**lab), WorkloadSpec())
+        checks.check(schemes.get(scheme), LabSpec(**lab), WorkloadSpec())
 
 
 def test_suitable_lab_is_accepted() -> None:
     load = WorkloadSpec()
-    schemes.get("farreach").check(LabSpec(cache_entries=32_768, pipelines=4), load)
+    checks.check(schemes.get("farreach"), LabSpec(cache_entries=32_768, pipelines=4), load)
     racks = LabSpec(cache_rows=5, topology=TopologySpec(kind="racks"))
-    schemes.get("netcache").check(racks, load)
+    checks.check(schemes.get("netcache"), racks, load)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from typing import TypeVar
 import pytest
 
 from netkv.control.base import Action, Nanoseconds
-from netkv.control.messages import Message
 from netkv.control.pending_requests import PendingRequest, PendingRequests
+from netkv.model.messages import Message
 
 C = TypeVar("C")
 

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from netkv.control import base
-from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
-from netkv.rack.nodes import Storage
-from netkv.rack.report import RackSample
+from netkv.model.nodes import Storage
+from netkv.model.profile import Profile
+from netkv.model.report import RackSample
+from netkv.model.spec import WorkloadSpec
 from netkv.schemes import Scheme
-from netkv.sim.models import Profile
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SECOND, SimRack
 
 

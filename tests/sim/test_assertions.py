@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.model.spec import WorkloadSpec
+from netkv.schemes.edits import Edit, with_programs
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SECOND, SimRack
-from netkv.soak.edits import Edit, with_programs
 
 FALSE_FOR_REPLIES = Edit(
     "assert",

@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
+from netkv.calibration import calibrate
+from netkv.calibration.calibrate import Figures
 from netkv.cli.app import app
 from netkv.errors import NetkvError, UsageError
-from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.model.profile import Profile, StoreModel, constant
+from netkv.model.spec import ClosedLoop, WorkloadSpec
 from netkv.scenarios import loader
 from netkv.scenarios.runner import run_scenario
-from netkv.sim import calibrate, profiles
-from netkv.sim.calibrate import Figures
-from netkv.sim.models import Profile, StoreModel, constant
+from netkv.schemes.spec import LabSpec, RackSpec
+from netkv.sim import profiles
 from netkv.sim.rack import SECOND
 from tests.sim.driving import started
 

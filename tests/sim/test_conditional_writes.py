@@ -9,7 +9,9 @@ import pytest
 
 from netkv import schemes
 from netkv.errors import MisfitError
-from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.model.spec import ClosedLoop, WorkloadSpec
+from netkv.schemes import checks
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SimRack
 from tests.sim.driving import run, run_phases, started
 
@@ -68,9 +70,9 @@ def test_lossy_links_of_conditional_writes_cause_no_violation(seed: int) -> None
 
 def test_a_scheme_without_conditional_writes_refuses_them() -> None:
     load = WorkloadSpec(conditional=0.1, writes=0.5)
-    schemes.get("lake").check(LabSpec(), load)
+    checks.check(schemes.get("lake"), LabSpec(), load)
     with pytest.raises(MisfitError) as error:
-        schemes.get("netcache").check(LabSpec(), load)
+        checks.check(schemes.get("netcache"), LabSpec(), load)
     assert "has no conditional writes, but 'workload.conditional' is 0.1" in str(error.value)
     assert "lake, memcached" in str(error.value) or "memcached, lake" in str(error.value)
     assert error.value.path == ("workload", "conditional")

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import pytest
 
 from netkv.control import base
-from netkv.control.messages import Message, Op, Stamp, encode
-from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.model.messages import Message, Op, Stamp, encode
+from netkv.model.profile import ControlModel
+from netkv.model.spec import WorkloadSpec
 from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.netcache.control_plane import NetCache
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim import profiles
-from netkv.sim.models import ControlModel
 from netkv.sim.rack import SECOND, SimRack
 from tests.sim.driving import advance, started
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from netkv import resources, schemes
-from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.model.spec import ClosedLoop, WorkloadSpec
 from netkv.schemes import Scheme
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SimRack
 from tests.sim.driving import run, run_phases, started
 

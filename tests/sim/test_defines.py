@@ -10,9 +10,10 @@ import pytest
 
 from netkv import schemes
 from netkv.errors import NetkvError
-from netkv.lab.rack import LiveRack
-from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.live.rack import LiveRack
+from netkv.model.spec import WorkloadSpec
 from netkv.schemes import Scheme
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim import profiles
 from netkv.sim.rack import SimRack
 from netkv.soak.case import Case

@@ -8,8 +8,8 @@ import pytest
 
 from netkv import schemes
 from netkv.errors import UsageError
-from netkv.lab.hardware import TopologySpec
-from netkv.lab.spec import Poisson
+from netkv.model.hardware import TopologySpec
+from netkv.model.spec import Poisson
 from netkv.sim import profiles
 from netkv.sim.rack import SimRack
 from tests.sim.driving import advance, kill, run, run_phases, small, start

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from netkv.lab.spec import LabSpec, Poisson, RackSpec, WorkloadSpec
-from netkv.rack.report import RackSample
+from netkv.model.report import RackSample
+from netkv.model.spec import Poisson, WorkloadSpec
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SECOND, SimRack
 from tests.sim.driving import run, run_phases, started
 

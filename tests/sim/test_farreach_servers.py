@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from netkv.control.base import SECOND
-from netkv.control.messages import NO_BITS, Bit, Message, Op, Stamp, Status, decode, encode
-from netkv.control.topology import CONTROLLER_IP, server_ip
 from netkv.errors import UsageError
-from netkv.lab.spec import LabSpec, Poisson, RackSpec, WorkloadSpec
+from netkv.model.messages import NO_BITS, Bit, Message, Op, Stamp, Status, decode, encode
+from netkv.model.spec import Poisson, WorkloadSpec
+from netkv.model.topology import CONTROLLER_IP, server_ip
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SimRack
 
 KEY = bytes(range(16))

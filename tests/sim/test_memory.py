@@ -10,7 +10,7 @@ import pytest
 
 from netkv import schemes
 from netkv.bench.simulated_memory import MemoryGrowth
-from netkv.bench.simulated_rack import Case
+from netkv.sim.timing import Case
 
 FULL_WINDOWS = 8 * 2**20
 """The servers' deduplication windows of all clients are full after some 260,000 requests."""

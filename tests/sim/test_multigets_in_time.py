@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from netkv.errors import NetkvError, UsageError
-from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.model.profile import Profile
+from netkv.model.spec import ClosedLoop, WorkloadSpec
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim import profiles
-from netkv.sim.models import Profile
 from netkv.sim.rack import SimRack
 from tests.sim.driving import run, run_phases, started
 

@@ -11,7 +11,7 @@ import pytest
 from netkv import _engine, resources, schemes
 from netkv.control import base
 from netkv.errors import UsageError
-from netkv.lab.spec import LabSpec, RackSpec
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim import config, profiles
 from netkv.sim.controller import Controller, SwitchControl
 from netkv.sim.disk import Disk

@@ -14,7 +14,8 @@ import pytest
 
 from netkv import schemes
 from netkv.control import base
-from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.model.spec import WorkloadSpec
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SimRack
 from tests.sim.driving import advance, kill, start
 

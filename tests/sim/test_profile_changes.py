@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netkv.errors import UsageError
-from netkv.lab.spec import LabSpec
+from netkv.schemes.spec import LabSpec
 from netkv.sim import profiles
 
 

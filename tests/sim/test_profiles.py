@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from netkv.model.profile import StoreModel
 from netkv.sim import profiles
-from netkv.sim.models import StoreModel
 
 US = 1e-6
 

@@ -6,8 +6,8 @@ DistCache's server is the example: it sends RESTARTED until the controller answe
 from __future__ import annotations
 
 from netkv.control.base import SECOND
-from netkv.control.messages import Datagram, Message, Op, decode, encode
-from netkv.control.topology import server_ip
+from netkv.model.messages import Datagram, Message, Op, decode, encode
+from netkv.model.topology import server_ip
 from tests.sim.test_farreach_servers import PACKET_HEADER_BYTES, Controller, make
 
 

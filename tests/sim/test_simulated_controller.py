@@ -8,15 +8,16 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from netkv.control import base
+from netkv.control.base import MAX_SAVES
 from netkv.control.forwarding import ROUTE
 from netkv.errors import UsageError
-from netkv.lab.hardware import TopologySpec
-from netkv.lab.saving import MAX_SAVES
-from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
-from netkv.rack.nodes import NodeError
-from netkv.rack.report import RackEvent
+from netkv.model.hardware import TopologySpec
+from netkv.model.nodes import NodeError
+from netkv.model.profile import ControlModel
+from netkv.model.report import RackEvent
+from netkv.model.spec import WorkloadSpec
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.disk import Disk
-from netkv.sim.models import ControlModel
 from netkv.sim.rack import SECOND, SimRack
 from tests.lab.keeper import SESSION, Keeper, keeper_scheme
 from tests.sim.driving import advance, started

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from netkv.errors import UsageError
-from netkv.lab.hardware import TopologySpec
-from netkv.lab.spec import Poisson
-from netkv.rack.nodes import Direction
+from netkv.model.hardware import TopologySpec
+from netkv.model.nodes import Direction
+from netkv.model.spec import Poisson
 from netkv.sim import config
 from netkv.sim.rack import SECOND, SimRack
 from tests.sim.driving import kill, run, run_phases, small, start

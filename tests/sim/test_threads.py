@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from netkv.lab.hardware import TopologySpec
-from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.model.hardware import TopologySpec
+from netkv.model.spec import ClosedLoop, WorkloadSpec
 from netkv.scenarios import loader
 from netkv.scenarios.runner import run_scenario
 from netkv.scenarios.simulated import SimRun
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SECOND, SimRack
 from netkv.soak.case_generator import generate
 from netkv.soak.run import Hooks, Outcome, play

@@ -17,8 +17,8 @@ from netkv.control.base import (
     SwitchRestarted,
     TableWritten,
 )
-from netkv.control.topology import Topology
-from netkv.lab.spec import RackSpec
+from netkv.model.spec import GenericRack
+from netkv.model.topology import Topology
 from netkv.schemes import Scheme
 from netkv.schemes.netcache.control_plane import LOOKUP, NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
@@ -94,7 +94,7 @@ def scheme_with(control_plane: Callable[[Topology, NetCacheParameters], NetCache
     """NetCache with another control plane."""
     right = schemes.get("netcache")
 
-    def make(spec: RackSpec, topology: Topology) -> NetCache:
+    def make(spec: GenericRack, topology: Topology) -> NetCache:
         made = right.control_plane(spec, topology)
         assert isinstance(made, NetCache)
         return control_plane(topology, made.parameters)

@@ -11,9 +11,9 @@ import pytest
 
 from netkv import schemes
 from netkv.errors import UsageError
-from netkv.lab.spec import ClosedLoop
-from netkv.rack import nodes
-from netkv.scenarios.events import FAULT_KINDS
+from netkv.model import layout, nodes
+from netkv.model.events import FAULT_KINDS
+from netkv.model.spec import ClosedLoop
 from netkv.schemes import registry
 from netkv.sim.config import lay_out
 from netkv.soak import case as cases
@@ -54,7 +54,7 @@ def test_scheme_for_layers_gets_layers_and_the_same_load() -> None:
             update={"detection_time": control.detection_time}
         )
         assert case.profile == other.profile.model_copy(update={"control": noticed})
-        known = nodes.of_lab(case.rack.lab)
+        known = layout.nodes_of(case.rack.lab)
         for fault in case.faults:
             if fault.begin.node is not None:
                 hit[fault.begin.node.rstrip("0123456789")] += (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.model.spec import ClosedLoop, WorkloadSpec
+from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SECOND, SimRack
 from tests.sim.driving import run, run_phases, started
 

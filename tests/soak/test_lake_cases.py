@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from netkv.lab.spec import Poisson
-from netkv.scenarios.events import LinkFault
+from netkv.model.events import LinkFault
+from netkv.model.spec import Poisson
 from netkv.schemes.lake import soak
 from netkv.schemes.lake.options import LakeOptions
 from netkv.soak.case import Case

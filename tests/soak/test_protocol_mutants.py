@@ -10,10 +10,10 @@ from typing import NamedTuple
 import pytest
 
 from netkv import schemes
+from netkv.schemes import edits, parts
 from netkv.schemes.distcache import restarts, service
-from netkv.soak import edits
+from netkv.schemes.edits import Edit
 from netkv.soak.case_generator import generate
-from netkv.soak.edits import Edit
 from netkv.soak.run import play
 
 WRONG = {"stale-read", "not-linearizable", "lost-write", "phantom-value"}
@@ -54,7 +54,7 @@ SCHEMES = ("distcache", "distreach", "farreach")
 def test_a_mutant_changes_what_it_names(name: str) -> None:
     """An edit that nothing compiles or runs would prove nothing."""
     scheme = schemes.get(name)
-    for mutant, broken in scheme.mutants().items():
+    for mutant, broken in parts.mutants(scheme).items():
         with broken(scheme) as changed:
             before = [scheme.program_path, *scheme.other_paths.values()]
             after = [changed.program_path, *changed.other_paths.values()]
@@ -67,7 +67,7 @@ def test_a_mutant_changes_what_it_names(name: str) -> None:
 def test_functions_have_their_own_code_afterwards() -> None:
     scheme = schemes.get("distcache")
     before = service.UpperService.exclude.__code__
-    with scheme.mutants()["servers-first"](scheme):
+    with parts.mutants(scheme)["servers-first"](scheme):
         assert service.UpperService.exclude.__code__ != before
         assert service.UpperService.include.__code__ == service.UpperService.include.__code__
     assert service.UpperService.exclude.__code__ is before

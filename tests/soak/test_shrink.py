@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from netkv.lab.hardware import TopologySpec
-from netkv.rack import nodes
-from netkv.rack.nodes import kind_of
+from netkv.model import layout
+from netkv.model.case import Fault
+from netkv.model.events import LinkFault, SlowFault, TimelineEvent
+from netkv.model.hardware import TopologySpec
+from netkv.model.nodes import kind_of
 from netkv.scenarios import event_validation
-from netkv.scenarios.events import LinkFault, SlowFault, TimelineEvent
 from netkv.soak import case as cases
-from netkv.soak.case import Case, Fault
+from netkv.soak.case import Case
 from netkv.soak.case_generator import generate
 from netkv.soak.shrink import candidates
 
@@ -54,7 +55,7 @@ def test_faults_of_fewer_switches_make_a_valid_timeline(scheme: str) -> None:
             lab = other.rack.lab
             events = [event for event, _ in other.schedule]
             event_validation.check(events, lab, other.rack.workload, other.duration)
-            known = nodes.of_lab(lab)
+            known = layout.nodes_of(lab)
             for event in events:
                 assert event.node is None or known[event.node] is kind_of(event.node)
             found += 1

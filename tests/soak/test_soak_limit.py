@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from netkv.soak.case import Case, Fault, load
+from netkv.model.case import Fault
+from netkv.soak.case import Case, load
 from netkv.soak.run import play
 
 CASE = load(Path(__file__).parent / "cases" / "farreach-client-and-switch.json")

@@ -15,8 +15,8 @@ import pytest
 
 from netkv import _engine
 from netkv.errors import NetkvError
-from netkv.lab import veth
-from netkv.lab.veth import Host, VethFabric
+from netkv.live import veth
+from netkv.live.veth import Host, VethFabric
 from netkv.switch.ports import Ring
 from tests.switch.sandbox import ROOT, skip_without
 from tests.waiting import PATIENCE_S, until
@@ -209,7 +209,7 @@ def test_namespaces_are_removed_when_their_owner_is_killed() -> None:
     skip_without()
     name = f"crash{os.getpid()}"
     program = (
-        "import sys, time; from netkv.lab.veth import *\n"
+        "import sys, time; from netkv.live.veth import *\n"
         f"fabric = VethFabric({name!r}, [Host('one', 1, '10.0.0.1/24', '02:00:00:00:00:01')])\n"
         "fabric.open(); print('open', flush=True); sys.stdin.read()"
     )

@@ -15,9 +15,9 @@ import pytest
 from playwright.sync_api import APIResponse, Browser, Page, Route, expect
 
 from netkv.api.server import bound
+from netkv.model.events import TimelineEvent
 from netkv.runs import Store, StoreSink
 from netkv.scenarios.changes import Changes
-from netkv.scenarios.events import TimelineEvent
 from netkv.scenarios.results import RunEvent
 from tests.api.serving import Served
 from tests.runs.recorded_runs import record, record_comparison, result, samples, start

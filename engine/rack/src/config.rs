@@ -1,4 +1,4 @@
-//! Configurations of the nodes, as the JSON that `netkv.lab` writes.
+//! Configurations of the nodes, as the JSON that `netkv.live` writes.
 
 use netkv_roles::registry::{
     ClientOptions, ClientRole, CoordinatorOptions, CoordinatorRole, Keyspace, ServerOptions,
@@ -365,7 +365,7 @@ impl LoadConfig {
     }
 }
 
-/// JSON of `netkv.lab.spec.WorkloadSpec`.
+/// JSON of `netkv.model.spec.WorkloadSpec`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WorkloadConfig {
@@ -427,7 +427,7 @@ pub struct ShiftConfig {
     every: Option<f64>,
 }
 
-/// The default of `netkv.lab.spec.Shift`.
+/// The default of `netkv.model.spec.Shift`.
 fn default_top() -> u64 {
     10_000
 }

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 from netkv.api.errors import NotFoundError
-from netkv.api.jobs.commands import Command
+from netkv.api.jobs.commands import Command, function
 from netkv.bench import catalogue
 from netkv.bench.catalogue import Entry
 from netkv.errors import suggest
@@ -26,13 +24,4 @@ def find(name: str) -> Entry:
 @cache
 def command(entry: Entry) -> Command:
     """The command of a benchmark."""
-    from netkv.cli import bench, bench_all, p4_bench
-
-    functions: dict[str, Callable[..., Any]] = {
-        "bench": bench_all.every,
-        "p4 bench": p4_bench.bench,
-    }
-    for each in bench.app.registered_commands:
-        assert each.callback is not None
-        functions[f"bench {each.name or each.callback.__name__}"] = each.callback
-    return Command(entry.name, functions[entry.name])
+    return Command(entry.name, function(entry.place))

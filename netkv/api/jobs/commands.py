@@ -10,6 +10,7 @@ import inspect
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -22,6 +23,14 @@ _MAX_VALUES = 100
 """Limit of the values of an option that can be repeated."""
 _NAME = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=100)
 """A name: it can neither be a path nor another option."""
+
+
+def function(place: str) -> Callable[..., Any]:
+    """The function of a command, `module:function`. Commands are above this package, so they are
+    found when a request names one."""
+    module, _, name = place.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found
 
 
 class _Options(BaseModel):

@@ -34,7 +34,7 @@ from netkv.api.jobs import record
 from netkv.api.jobs.record import Record
 from netkv.api.models.jobs import Job, JobKind, JobProgress, Jobs, PlannedCell
 from netkv.errors import NetkvError
-from netkv.lab import state
+from netkv.processes import identity
 from netkv.runs import RunHead, Store
 from netkv.runs.sink import new_group_id
 
@@ -272,7 +272,7 @@ class Queue:
             _ended(job, "failed", f"Its process cannot be started: {error}.")
             return
         self._children[job.id] = child
-        job.process = state.identity(child.pid)
+        job.process = identity(child.pid)
         if job.kind != "scenario":
             # It has no runs in the store that would show that it has begun.
             job.state = "running"

@@ -22,8 +22,8 @@ from typing import Any
 
 from netkv.api.models.jobs import ACTIVE, JobKind, JobState
 from netkv.errors import NetkvError
-from netkv.lab import state
-from netkv.lab.state import Identity
+from netkv.home import home
+from netkv.processes import Identity
 
 KEPT = 200
 """Ended jobs that are kept; older ones are removed. Their runs stay in the store."""
@@ -103,7 +103,7 @@ class Record:
 
 def directory() -> Path:
     """The directory of all jobs."""
-    return state.home() / "jobs"
+    return home() / "jobs"
 
 
 _read: dict[Path, tuple[tuple[int, int], Record]] = {}
@@ -174,7 +174,7 @@ def _lock(file: Path, operation: int) -> Iterator[None]:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise NetkvError(
-            f"netkv cannot use its state directory '{state.home()}': {error.strerror}. "
+            f"netkv cannot use its state directory '{home()}': {error.strerror}. "
             f"Set NETKV_HOME to a directory that can be written."
         ) from error
     try:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
-from typing import Any
 
 from netkv.api.errors import NotFoundError
-from netkv.api.jobs.commands import Command
+from netkv.api.jobs.commands import Command, function
 from netkv.errors import suggest
 
 
@@ -31,9 +28,7 @@ class Tool:
     @cached_property
     def command(self) -> Command:
         """Its options, and its command line."""
-        module, _, function = self.place.partition(":")
-        found: Callable[..., Any] = getattr(import_module(module), function)
-        return Command(self.name, found, self.options)
+        return Command(self.name, function(self.place), self.options)
 
 
 TOOLS = (

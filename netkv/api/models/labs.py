@@ -8,13 +8,13 @@ from pydantic import ConfigDict, Field
 
 from netkv.api.models.base import Model, RequestModel
 from netkv.api.models.fields import Changes, PlainName, Seed
-from netkv.lab.hardware import Executor, Fabric, Target
-from netkv.lab.picture import Kind, PictureLink, PictureNode
-from netkv.lab.spec import Shift
+from netkv.live.picture import Kind, PictureLink, PictureNode
+from netkv.model.events import LinkFault, SlowFault
+from netkv.model.hardware import Executor, Fabric, Target
+from netkv.model.nodes import Storage
+from netkv.model.report import Change
+from netkv.model.spec import Shift
 from netkv.p4rt.inspection import CounterInfo, TableInfo
-from netkv.rack.nodes import Storage
-from netkv.rack.report import Change
-from netkv.scenarios.events import LinkFault, SlowFault
 from netkv.scenarios.lab_options import LabOptions
 from netkv.scenarios.results import RecoveryDetails
 

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from netkv.api.models.base import Model, RequestModel
 from netkv.api.models.fields import Changes, PlainName
 from netkv.api.models.jobs import PlannedCell
-from netkv.lab.hardware import TopologySpec
+from netkv.model.hardware import TopologySpec
 
 
 class ScenarioSummary(Model):

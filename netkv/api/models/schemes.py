@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from netkv.api.models.base import Model
-from netkv.lab.hardware import TopologySpec
+from netkv.model.hardware import TopologySpec
 
 
 class SchemeProgram(Model):

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 from netkv import _engine
 from netkv.api.models.programs import Packet, Setup, TraceExample, TraceRequest
 from netkv.api.programs import interface, packets, shipped, state
-from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.model.spec import WorkloadSpec
+from netkv.schemes import parts
+from netkv.schemes.spec import LabSpec, RackSpec
 
 if TYPE_CHECKING:
     from netkv.schemes import Scheme
@@ -96,8 +98,8 @@ def _stored(setup: Setup, key: bytes) -> bool:
 
 def _packets(rack: SimRack, switch: str, cached: list[bytes]) -> Iterator[Packet]:
     """Packets that arrive at a switch, each with a title that says what it is."""
-    if rack.scheme.example_frames is not None:
-        for title, frame in rack.scheme.example_frames(rack.spec.lab):
+    if (examples := parts.example_frames(rack.scheme, rack.spec.lab)) is not None:
+        for title, frame in examples:
             if (arrived := _travel(rack, frame).arrivals.get(switch)) is not None:
                 yield _packet(*arrived, title)
         return

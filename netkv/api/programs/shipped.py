@@ -20,7 +20,7 @@ from netkv.api.programs import compiling, interface
 from netkv.errors import UsageError, suggest
 
 if TYPE_CHECKING:
-    from netkv.control.network import Place
+    from netkv.model.network import Place
     from netkv.schemes import Scheme
 
 SOURCE = "source"
@@ -68,7 +68,7 @@ def program(name: str) -> Shipped:
 
 def defines(of: Shipped) -> dict[str, str]:
     """The macros with which a program is compiled for a lab with the default options."""
-    from netkv.lab.spec import LabSpec
+    from netkv.schemes.spec import LabSpec
 
     scheme, _ = of.uses[0]
     return dict(scheme.defines(scheme.with_topology(LabSpec())))

@@ -29,7 +29,7 @@ from netkv.api.problems import found, responses
 from netkv.errors import NetkvError, UsageError, suggest
 
 if TYPE_CHECKING:
-    from netkv.fpga.manifest import Manifest
+    from netkv.model.manifest import Manifest
 
 _RESOURCES = ("lut", "ff", "bram")
 
@@ -50,7 +50,8 @@ def router(_context: Context) -> APIRouter:
     @routes.get("/designs")
     def list_designs() -> Designs:
         """The designs that ship with netkv, and whether they are built."""
-        from netkv.fpga import build, manifest
+        from netkv.fpga import build
+        from netkv.model import manifest
 
         designs = [manifest.load(file) for file in manifest.files().values()]
         built: dict[str, bool] = {}
@@ -128,7 +129,7 @@ def router(_context: Context) -> APIRouter:
 
 
 def _find(name: str) -> Manifest:
-    from netkv.fpga import manifest
+    from netkv.model import manifest
 
     if name not in manifest.files():
         raise NotFoundError(
@@ -138,7 +139,8 @@ def _find(name: str) -> Manifest:
 
 
 def _registers(name: str) -> DesignRegisters:
-    from netkv.fpga import live, manifest
+    from netkv.fpga import live
+    from netkv.model import manifest
 
     about = found(lambda each: live.request(each, {"do": "info"}), name)
     values = live.request(name, {"do": "registers"})["registers"]

@@ -47,7 +47,7 @@ def router(context: Context) -> APIRouter:
     @routes.get("/doctor")
     def check_machine() -> Doctor:
         """The checks of `netkv doctor`; they take some seconds."""
-        from netkv.lab import doctor
+        from netkv.labs import doctor
 
         found = doctor.run()
         return Doctor(

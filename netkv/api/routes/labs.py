@@ -35,11 +35,12 @@ from netkv.api.models.programs import Packet
 from netkv.api.parameters import Name
 from netkv.api.problems import responses
 from netkv.errors import MisfitError, OptionsError, UsageError, sentence
-from netkv.lab import daemon, log_file
-from netkv.lab.feed import MAX_SAMPLES
-from netkv.lab.requests import MAX_CAPTURE_S, MAX_FRAMES, MAX_KEYS
-from netkv.lab.spec import RackSpec
+from netkv.labs import daemon
+from netkv.live import log_file
+from netkv.live.feed import MAX_SAMPLES
 from netkv.p4rt.inspection import CounterValue, TableContents
+from netkv.scenarios.requests import MAX_CAPTURE_S, MAX_FRAMES, MAX_KEYS
+from netkv.schemes.spec import RackSpec
 
 _POLL_S = 0.1
 _START_S = 60.0

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query
 from pydantic import StringConstraints
 
-from netkv import metrics
 from netkv.api.context import Context
 from netkv.api.errors import NotFoundError, RequestFieldError
 from netkv.api.models.runs import (
@@ -31,7 +30,7 @@ from netkv.runs.downsample import MAX_POINTS, downsample
 from netkv.runs.query import OrderError, RunQuery
 from netkv.runs.records import StoredStatus
 from netkv.scenarios.results import RunEvent
-from netkv.schemes import all_schemes
+from netkv.schemes import all_schemes, metric_table
 
 _ALWAYS = ("time", "phase", "interval")
 """Columns that every series has."""
@@ -248,7 +247,7 @@ def router(context: Context) -> APIRouter:
                 not_shown=[scheme.name for scheme in all_schemes() if not each.shown(scheme)],
                 meaning=each.meaning,
             )
-            for each in metrics.all_metrics()
+            for each in metric_table.all_metrics()
         ]
 
     return routes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter
 
-from netkv import metrics, schemes
+from netkv import schemes
 from netkv.api.context import Context
 from netkv.api.models.schemes import (
     SchemeDetails,
@@ -21,11 +21,11 @@ from netkv.api.problems import found, responses
 from netkv.api.programs import shipped
 from netkv.metrics import Metric
 from netkv.metrics.common import COMMON
-from netkv.schemes import Scheme, registry
+from netkv.schemes import Scheme, metric_table, registry
 from netkv.schemes.description import describe
 
 if TYPE_CHECKING:
-    from netkv.control.network import Place
+    from netkv.model.network import Place
 
 
 def router(_context: Context) -> APIRouter:
@@ -58,7 +58,7 @@ def router(_context: Context) -> APIRouter:
                 )
             },
             options_schema=_options_schema(scheme),
-            metrics=[_metric(each) for each in metrics.of_scheme(scheme)],
+            metrics=[_metric(each) for each in metric_table.of_scheme(scheme)],
         )
 
     return routes

@@ -1,24 +1,23 @@
-"""The cards in clients: the designs `client-cache` and `virtio-nic`, and their registers."""
+"""The cards in clients: the design `client-cache`, and its registers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from netkv.control.topology import client_ip, mac_of
+from netkv.kits.client_cards import addresses
+from netkv.model.card_design import LIVE_CLOCK_MHZ, CardDesign
 from netkv.schemes.client_cache.options import ClientCacheOptions
-from netkv.schemes.options import ClientCardOptions
-from netkv.schemes.scheme import LIVE_CLOCK_MHZ, CardDesign
 
 if TYPE_CHECKING:
-    from netkv.lab.spec import LabSpec
+    from netkv.model.hardware import GenericLab
 
 _FRAME_HEADER, _SAFE_WRITES, _FILL, _REPLIES_COPIED = 1, 2, 4, 8
 """Bits of the register `options`."""
 _SET_MODES = {"invalidate": 0, "update": 16, "store": 32}
 
 
-def cache(lab: LabSpec) -> CardDesign:
+def cache(lab: GenericLab) -> CardDesign:
     """The card with the cache."""
     options = ClientCacheOptions.of(lab)
     safe = options.set_visible == "acknowledged"
@@ -29,7 +28,7 @@ def cache(lab: LabSpec) -> CardDesign:
             f"functions={options.card_functions}",
             f"CONTROLLERS={options.controllers}",
         ),
-        of_card=lambda card: _addresses(lab, card),
+        of_card=lambda card: addresses(lab, card),
         settings={
             # First: what is written next makes everything stored invalid for a packet lifetime.
             "lifetime": options.units(options.packet_lifetime),
@@ -51,30 +50,6 @@ def cache(lab: LabSpec) -> CardDesign:
             "accuracy": 0,
         },
     )
-
-
-def plain(lab: LabSpec) -> CardDesign:
-    """The card without a cache."""
-    options = ClientCardOptions.of(lab)
-    return CardDesign(
-        design="virtio-nic",
-        changes=(options.clock_change, f"functions={options.card_functions}"),
-        of_card=lambda card: _addresses(lab, card),
-    )
-
-
-def _addresses(lab: LabSpec, card: int) -> Mapping[str, int]:
-    """The MAC addresses of the functions of a card."""
-    options = ClientCardOptions.of(lab)
-    registers: dict[str, int] = {}
-    if options.card_functions == 1:
-        # It gets every frame, so that live all clients can be behind it.
-        return registers
-    for function, client in enumerate(options.shares(lab.clients)[card]):
-        mac = mac_of(client_ip(client)).to_bytes(6, "big")
-        registers[f"mac_low.{function}"] = int.from_bytes(mac[:4], "little")
-        registers[f"mac_high.{function}"] = int.from_bytes(mac[4:], "little")
-    return registers
 
 
 def _groups(options: ClientCacheOptions) -> Mapping[str, int]:

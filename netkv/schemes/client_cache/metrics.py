@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from netkv.metrics.card_counts import of_name
 from netkv.metrics.metric import Metric
 from netkv.metrics.sources import Quotient
-from netkv.rack.card_counts import of_name
 
 if TYPE_CHECKING:
-    from netkv.rack.report import RackSample
+    from netkv.model.report import RackSample
 
 
 def _counted(name: str) -> Callable[[RackSample], int]:

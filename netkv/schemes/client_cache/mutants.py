@@ -6,9 +6,15 @@ rule of both.
 
 from __future__ import annotations
 
-from netkv.fpga import manifest, mutants
-from netkv.fpga.manifest import Manifest
-from netkv.fpga.mutants import Mutant
+from collections.abc import Mapping
+
+from netkv.kits import design_mutants as mutants
+from netkv.kits.design_mutants import Mutant
+from netkv.model import manifest
+from netkv.model.manifest import Manifest
+from netkv.schemes.card_mutants import cards
+from netkv.schemes.client_cache import card
+from netkv.schemes.scheme import Broken
 
 MUTANTS = (
     Mutant(2, "fill-after-mutation", "2"),
@@ -75,3 +81,8 @@ def full_design() -> Manifest:
     """The same with the tables of the design as it ships."""
     cache = manifest.find("client-cache")
     return mutants.design(cache, "client_cache_mutants", cache.parameters)
+
+
+def broken() -> Mapping[str, Broken]:
+    """See `netkv.schemes.parts.mutants`."""
+    return cards(card, MUTANTS, full_design)

@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from netkv.model.scheme_options import CardCache, ClientCardOptions
 from netkv.options import SECONDS
-from netkv.schemes.options import CardCache, ClientCardOptions
 
 MAX_ENTRIES = 65_536
 """Entries of a controller of the design as it ships."""

@@ -1,7 +1,14 @@
 """The testbed of the client-side cache, for the simulator."""
 
-from netkv.sim.models import ControlModel, HostModel, LinkModel, Profile, ServerModel, SwitchModel
-from netkv.sim.models import constant as us
+from netkv.model.profile import (
+    ControlModel,
+    HostModel,
+    LinkModel,
+    Profile,
+    ServerModel,
+    SwitchModel,
+)
+from netkv.model.profile import constant as us
 
 PROFILES: dict[str, Profile] = {
     # The paper, section IV: 1 Gbit/s, one client, one server, a switch that only forwards. It names

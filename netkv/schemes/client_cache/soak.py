@@ -7,8 +7,8 @@ Rules
 2. In two thirds of the cases all clients are behind one card and share its entries: then histories
    are linearizable. In the others some clients write elsewhere, and there is a `client_max_age`:
    then a read may return a replaced value for about that long (`staleness`).
-3. Most cases are races (`netkv.soak.card_races`). The others are short: a frame takes hundreds of
-   cycles of the design, for the bus of the card.
+3. Most cases are races (`netkv.kits.cases.card_races`). The others are short: a frame takes
+   hundreds of cycles of the design, for the bus of the card.
 4. Cards have one or four functions, so that two builds of the design are enough.
 """
 
@@ -17,16 +17,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from netkv.rack.nodes import ClientCard
-from netkv.scenarios.events import FaultKind, LinkFault
+from netkv.kits.cases.card_races import answers_too_old, lateness, longest, race, time_at_server
+from netkv.kits.cases.conditional_writes import with_conditional_writes
+from netkv.kits.cases.random_draw import RandomDraw
+from netkv.model.case import Fault, GenericCase
+from netkv.model.events import FaultKind, LinkFault
+from netkv.model.nodes import ClientCard
 from netkv.schemes.client_cache.options import ClientCacheOptions
-from netkv.schemes.memcached.soak import with_conditional_writes
-from netkv.soak.card_races import answers_too_old, lateness, longest, race, time_at_server
-from netkv.soak.case import Case, Fault
-from netkv.soak.random_draw import RandomDraw
 
 if TYPE_CHECKING:
-    from netkv.sim.rack import SimRack
+    from netkv.kits.cases.played import PlayedRack
 
 RACES = 0.75
 """Share of the cases that are races."""
@@ -40,7 +40,7 @@ MAX_SWITCHES = 4
 _CARD = f"{ClientCard.NAME}0"
 
 
-def adapt(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
+def adapt(draw: RandomDraw, case: GenericCase, kinds: Sequence[FaultKind]) -> GenericCase:
     """A race, or the case with options of the cache; its faults are of these kinds."""
     margin_most, ages, age = 4.0, 0.2, draw.scale(0.01, 1.0)
     if draw.chance(RACES):
@@ -68,13 +68,13 @@ def adapt(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
     return case.with_lab(options)
 
 
-def check(rack: SimRack, read_back: Callable[[], int]) -> str | None:
+def check(rack: PlayedRack, read_back: Callable[[], int]) -> str | None:
     """After `client_max_age`, no card may answer."""
     options = ClientCacheOptions.of(rack.spec.lab)
     return answers_too_old(rack, read_back, options, options.client_max_age)
 
 
-def packet_lifetime(case: Case) -> float:
+def packet_lifetime(case: GenericCase) -> float:
     """Seconds within which a packet of a case reaches the server and its reply comes back to the
     card."""
     profile, switch = case.profile, case.profile.switch
@@ -85,7 +85,7 @@ def packet_lifetime(case: Case) -> float:
     return time_at_server(case) + 2 * on_way + 2e-6 * profile.host_delay
 
 
-def _with_clients(case: Case, functions: int) -> Case:
+def _with_clients(case: GenericCase, functions: int) -> GenericCase:
     """As many clients as functions, behind one card."""
     faults = tuple(fault for fault in case.faults if not _is_of_other_card(fault))
     case = case.model_copy(update={"faults": faults})
@@ -98,7 +98,7 @@ def _is_of_other_card(fault: Fault) -> bool:
     return node.startswith(ClientCard.NAME) and node != _CARD
 
 
-def _other_writers(case: Case, isolated: bool, behind: int) -> dict[str, Any]:
+def _other_writers(case: GenericCase, isolated: bool, behind: int) -> dict[str, Any]:
     """Clients that are not behind the card, or that share no entries."""
     functions = ClientCacheOptions.of(case.rack.lab).card_functions
     if functions == 1:
@@ -106,7 +106,7 @@ def _other_writers(case: Case, isolated: bool, behind: int) -> dict[str, Any]:
     return {"card_tenants": "isolated"} if isolated else {"card_clients": behind}
 
 
-def _links(case: Case) -> Iterator[LinkFault]:
+def _links(case: GenericCase) -> Iterator[LinkFault]:
     """The faults of links on which packets are between card and server."""
     for fault in case.faults:
         if fault.begin.link is not None and _is_beyond(fault.begin.link):
@@ -118,7 +118,7 @@ def _is_beyond(link: LinkFault) -> bool:
     return not link.node.startswith("client") or link.node.startswith(ClientCard.NAME)
 
 
-def _copies(case: Case, *, beyond: bool) -> bool:
+def _copies(case: GenericCase, *, beyond: bool) -> bool:
     """Whether a link beyond the card, or one before it, copies packets. One beyond copies replies;
     a card gets a request twice only if one before it copies requests."""
     links = (fault.begin.link for fault in case.faults)

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 from netkv.schemes.client_cache.options import ClientCacheOptions
 
 if TYPE_CHECKING:
-    from netkv.lab.spec import LabSpec
+    from netkv.model.hardware import GenericLab
 
 
-def has_other_writers(lab: LabSpec) -> bool:
+def has_other_writers(lab: GenericLab) -> bool:
     """Whether a client may write keys behind the back of a card, or of a group of its clients."""
     options = ClientCacheOptions.of(lab)
     shares = options.shares(lab.clients)
     return len(shares[0]) < lab.clients or options.groups > 1
 
 
-def max_staleness(lab: LabSpec) -> float | None:
+def max_staleness(lab: GenericLab) -> float | None:
     """Seconds for which reads may return a replaced value; None: never.
 
     The reply that was stored had left the server up to a `packet_lifetime` before.

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netkv.schemes.memcached import ROLE
-from netkv.schemes.options import ClientCardOptions
-from netkv.schemes.scheme import CardDesign, Scheme
+from netkv.kits.memcached import ROLE
+from netkv.model.card_design import CardDesign
+from netkv.model.scheme_options import ClientCardOptions
+from netkv.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
-    from netkv.lab.spec import LabSpec
+    from netkv.model.hardware import GenericLab
 
 
-def _card(lab: LabSpec) -> CardDesign:
-    from netkv.schemes.client_cache import cards
+def _card(lab: GenericLab) -> CardDesign:
+    from netkv.kits.client_cards import plain
 
-    return cards.plain(lab)
+    return plain(lab)
 
 
 SCHEME = Scheme(

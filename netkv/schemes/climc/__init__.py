@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netkv.schemes.multiget_metrics import METRICS
+from netkv.kits.multiget.metrics import METRICS
 from netkv.schemes.scheme import Scheme
 
 SCHEME = Scheme(

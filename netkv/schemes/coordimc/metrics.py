@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from netkv.kits.multiget import metrics as multiget_metrics
 from netkv.metrics.metric import SHARE, Metric
 from netkv.metrics.sources import Quotient
-from netkv.schemes import multiget_metrics
 
 if TYPE_CHECKING:
-    from netkv.rack.report import RackSample
+    from netkv.model.report import RackSample
 
 
 def _busy(sample: RackSample) -> float:

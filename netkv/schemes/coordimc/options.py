@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netkv.schemes.options import CoordinatorOptions
+from netkv.model.scheme_options import CoordinatorOptions
 
 
 class CoordiMcOptions(CoordinatorOptions):

@@ -1,7 +1,7 @@
 """The control plane of DistCache: one for all switches (docs/distcache.md, "Controller").
 
-Each switch with a cache has one of NetCache's (`netkv.schemes.netcache.cache`). This module passes
-events to them, fills the tables, and takes upper switches out of service and back.
+Each switch with a cache has one of NetCache's (`netkv.kits.write_through.cache`). This module
+passes events to them, fills the tables, and takes upper switches out of service and back.
 """
 
 # Handlers have the parameters of the interface, whether they use them or not.
@@ -26,25 +26,19 @@ from netkv.control.base import (
     earliest,
 )
 from netkv.control.message_numbers import MessageNumbers
-from netkv.control.messages import (
-    CONTROLLER_SENDER,
-    MalformedFrameError,
-    Op,
-    decode,
-    encode,
-)
-from netkv.control.network import Network
 from netkv.control.pending_requests import PendingRequest, PendingRequests, To
 from netkv.control.table_writes import TableWrites
-from netkv.control.topology import KEY_BYTES, Topology
+from netkv.kits.write_through.cache import Cache
+from netkv.kits.write_through.digests import HOT_KEY, decode_hot_key
+from netkv.kits.write_through.entries import Record
+from netkv.kits.write_through.lifecycle import TRIES
+from netkv.model.messages import CONTROLLER_SENDER, MalformedFrameError, Op, decode, encode
+from netkv.model.network import Network
+from netkv.model.topology import KEY_BYTES, Topology
 from netkv.schemes.distcache.parameters import DistCacheParameters
 from netkv.schemes.distcache.restarts import Restarts
 from netkv.schemes.distcache.service import UpperService
 from netkv.schemes.distcache.switches import Role, Switch, upper_number
-from netkv.schemes.netcache.cache import Cache
-from netkv.schemes.netcache.digests import HOT_KEY, decode_hot_key
-from netkv.schemes.netcache.entries import Record
-from netkv.schemes.netcache.lifecycle import TRIES
 
 _Lost: TypeAlias = Callable[[Nanoseconds, list[Record]], Iterable[Action]]
 """Called with the records of an upper switch that has lost its state."""

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from netkv.kits.write_through.options import WriteThroughOptions
 from netkv.options import SECONDS
-from netkv.schemes.netcache.options import WriteThroughOptions
 
 
 class DistCacheOptions(WriteThroughOptions):

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from netkv.control.base import SendFrame
-from netkv.control.messages import Datagram, encode
-from netkv.schemes.netcache.cache import Cache
-from netkv.schemes.netcache.entries import Record, State
+from netkv.kits.write_through.cache import Cache
+from netkv.kits.write_through.entries import Record, State
+from netkv.model.messages import Datagram, encode
 
 WINDOW = 4096
 """Requests of a server that are remembered as answered."""

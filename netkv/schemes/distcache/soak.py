@@ -2,7 +2,8 @@
 
 Rules
 -----
-1. In a share of the cases, switches of one chain fail within milliseconds (`netkv.soak.bursts`).
+1. In a share of the cases, switches of one chain fail within milliseconds
+   (`netkv.kits.cases.bursts`).
 2. In a share of the cases, upper switches lose their connection to the controller and run on, and
    switches of clients do at the same time. The controller takes them for lost, and clients still
    send reads there.
@@ -14,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from netkv.control.network import names_of_layers
-from netkv.rack.nodes import Servers, partitions
-from netkv.scenarios.events import FaultKind, LinkFault, TimelineEvent
-from netkv.scenarios.faults import QUIET, target_of
-from netkv.soak.bursts import with_bursts
-from netkv.soak.case import Case, ConnectionEvent, Fault
-from netkv.soak.random_draw import RandomDraw
+from netkv.kits.cases.bursts import with_bursts
+from netkv.kits.cases.random_draw import RandomDraw
+from netkv.model.case import ConnectionEvent, Fault, GenericCase
+from netkv.model.events import FaultKind, LinkFault, TimelineEvent
+from netkv.model.network import names_of_layers
+from netkv.model.nodes import Servers, partitions
+from netkv.model.random_faults import QUIET, target_of
 
 SHARE = 0.5
 """Of the cases with two layers, for each of rules 2 and 3."""
@@ -29,7 +30,7 @@ _SOURCE = 2 << 32
 _DIGITS = 6
 
 
-def adapt(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
+def adapt(draw: RandomDraw, case: GenericCase, kinds: Sequence[FaultKind]) -> GenericCase:
     """The case with the faults of the rules above, as far as these kinds permit them."""
     case = with_bursts(draw, case, kinds)
     topology = case.rack.lab.topology
@@ -48,7 +49,7 @@ def adapt(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
     return case.model_copy(update={"faults": tuple(faults)})
 
 
-def _disconnections(draw: RandomDraw, case: Case) -> Iterator[Fault]:
+def _disconnections(draw: RandomDraw, case: GenericCase) -> Iterator[Fault]:
     """Upper switches and switches of clients lose their connections (rule 2)."""
     topology = case.rack.lab.topology
     edges, uppers, *_ = names_of_layers(topology.layers, topology.switches)
@@ -64,7 +65,7 @@ def _disconnections(draw: RandomDraw, case: Case) -> Iterator[Fault]:
             )
 
 
-def _restarts(draw: RandomDraw, case: Case) -> Iterator[Fault]:
+def _restarts(draw: RandomDraw, case: GenericCase) -> Iterator[Fault]:
     """Server processes are killed, and start behind a link that loses frames (rule 3)."""
     processes = [f"{Servers.NAME}{number}" for number in range(len(partitions(case.rack.lab)))]
     begin = 0.0

@@ -15,9 +15,9 @@ from netkv.control.base import (
     TableWritten,
 )
 from netkv.control.forwarding import ForwardingTables
-from netkv.control.network import Place
 from netkv.control.table_writes import Done, TableWrites
-from netkv.control.topology import Topology, owner_index
+from netkv.model.network import Place
+from netkv.model.topology import Topology, owner_index
 from netkv.schemes.distcache.parameters import TIME_UNIT, DistCacheParameters
 
 UPPER_COPY = "upper_copy.switches"

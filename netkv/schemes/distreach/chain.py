@@ -20,24 +20,24 @@ from netkv.control.base import (
 from netkv.control.cache_index import CacheIndex
 from netkv.control.epochs import Epochs
 from netkv.control.message_numbers import MessageNumbers
-from netkv.control.messages import CONTROLLER_SENDER, Datagram, Op, Status, encode
 from netkv.control.pending_requests import PendingRequests
-from netkv.control.topology import Topology
+from netkv.kits.write_back.admission import Admission
+from netkv.kits.write_back.admission_queue import AdmissionQueue
+from netkv.kits.write_back.contention import Contention
+from netkv.kits.write_back.context import Context
+from netkv.kits.write_back.entries import Candidate
+from netkv.kits.write_back.eviction import Eviction
+from netkv.kits.write_back.loading import Loaded
+from netkv.kits.write_back.record import record_of
+from netkv.kits.write_back.removal import Removal
+from netkv.kits.write_back.validity import Validity
+from netkv.model.messages import CONTROLLER_SENDER, Datagram, Op, Status, encode
+from netkv.model.topology import Topology
 from netkv.schemes.distreach.chain_switch import ChainSwitch, Content
 from netkv.schemes.distreach.incarnations import Incarnations
 from netkv.schemes.distreach.parameters import DistReachParameters
 from netkv.schemes.distreach.raising import Raising
 from netkv.schemes.distreach.recovery import Recovery
-from netkv.schemes.farreach.admission import Admission
-from netkv.schemes.farreach.admission_queue import AdmissionQueue
-from netkv.schemes.farreach.contention import Contention
-from netkv.schemes.farreach.context import Context
-from netkv.schemes.farreach.entries import Candidate
-from netkv.schemes.farreach.eviction import Eviction
-from netkv.schemes.farreach.loading import Loaded
-from netkv.schemes.farreach.record import record_of
-from netkv.schemes.farreach.removal import Removal
-from netkv.schemes.farreach.validity import Validity
 
 
 class Chain:

@@ -20,8 +20,8 @@ from netkv.control.base import (
 from netkv.control.forwarding import ForwardingTables
 from netkv.control.pending_requests import To
 from netkv.control.table_writes import TableWrites
-from netkv.control.topology import CPU_PORT, SERVICE_IP
-from netkv.schemes.farreach.context import CacheSwitch
+from netkv.kits.write_back.context import CacheSwitch
+from netkv.model.topology import CPU_PORT, SERVICE_IP
 
 SERVERS = "NetkvIngress.chain.servers"
 SETTINGS = "NetkvIngress.settings.settings"

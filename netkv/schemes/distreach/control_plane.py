@@ -28,14 +28,14 @@ from netkv.control.base import (
 )
 from netkv.control.chains import chain_of
 from netkv.control.forwarding import ROUTE, ForwardingTables
-from netkv.control.messages import MalformedFrameError, decode
-from netkv.control.network import Network
-from netkv.control.topology import CONTROLLER_IP, KEY_BYTES, Topology
+from netkv.kits.write_back.loading import read_loaded
+from netkv.model.messages import MalformedFrameError, decode
+from netkv.model.network import Network
+from netkv.model.topology import CONTROLLER_IP, KEY_BYTES, Topology
 from netkv.schemes.distreach.chain import Chain
 from netkv.schemes.distreach.chain_switch import INCARNATION, ChainSwitch, found_incarnation
 from netkv.schemes.distreach.incarnations import Incarnations, SavedError
 from netkv.schemes.distreach.parameters import DistReachParameters
-from netkv.schemes.farreach.loading import read_loaded
 
 
 @dataclass(slots=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from netkv.soak.edits import Edit
+from collections.abc import Mapping
+
+from netkv.schemes.edits import Edit, mutants
+from netkv.schemes.scheme import Broken
 
 _MAX_SEQUENCE = "p4/distreach/max_sequence.p4"
 
@@ -37,3 +40,8 @@ MUTANTS = (
         "meta.incoming.latest = !meta.filled || (hdr.version_stamp.bits & BIT_VALID) != 0;",
     ),
 )
+
+
+def broken() -> Mapping[str, Broken]:
+    """See `netkv.schemes.parts.mutants`."""
+    return mutants(MUTANTS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netkv.schemes.options import SwitchCache
+from netkv.model.scheme_options import SwitchCache
 
 
 class DistReachOptions(SwitchCache):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from netkv.kits.write_back.parameters import WriteBackParameters
 from netkv.schemes.distreach.options import DistReachOptions
-from netkv.schemes.farreach.parameters import WriteBackParameters
 
 if TYPE_CHECKING:
-    from netkv.lab.spec import RackSpec
+    from netkv.model.spec import GenericRack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +19,6 @@ class DistReachParameters(WriteBackParameters):
     options: ClassVar[type[DistReachOptions]] = DistReachOptions
 
 
-def of_rack(spec: RackSpec) -> DistReachParameters:
+def of_rack(spec: GenericRack) -> DistReachParameters:
     """The parameters for a rack."""
     return DistReachParameters.of_cache(spec)

@@ -1,6 +1,6 @@
 """The testbed of the simulation in DistReach's paper, for the simulator."""
 
-from netkv.sim.models import (
+from netkv.model.profile import (
     ControlModel,
     HostModel,
     LinkModel,

@@ -24,15 +24,15 @@ from netkv.control.base import (
     TableRead,
 )
 from netkv.control.bulk import Bulk
-from netkv.control.messages import MAX_CACHED_BYTES, Message, Op
-from netkv.control.topology import KEY_BYTES
-from netkv.schemes.distreach import RECOVERY_PHASES
+from netkv.kits.write_back.context import LOOKUP, Context
+from netkv.kits.write_back.loading import Loaded, write_load
+from netkv.kits.write_back.record import Record
+from netkv.model.messages import MAX_CACHED_BYTES, Message, Op
+from netkv.model.topology import KEY_BYTES
 from netkv.schemes.distreach.chain_switch import ChainSwitch, Content, Mode
 from netkv.schemes.distreach.incarnations import Incarnations
+from netkv.schemes.distreach.phases import RECOVERY_PHASES
 from netkv.schemes.distreach.refilling import Refilling
-from netkv.schemes.farreach.context import LOOKUP, Context
-from netkv.schemes.farreach.loading import Loaded, write_load
-from netkv.schemes.farreach.record import Record
 
 _VALID = 0x40
 """Bit of a report: the entry is valid or to be evicted. A plain number, since it is tested for

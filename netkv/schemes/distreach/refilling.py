@@ -9,11 +9,11 @@ from functools import partial
 from netkv._engine import write_frame
 from netkv.control.base import Action, Nanoseconds, Note
 from netkv.control.bulk import Bulk
-from netkv.control.messages import Bit, Message, Op, Status
+from netkv.kits.write_back.context import Context
+from netkv.kits.write_back.entries import Candidate, Entry, State
+from netkv.kits.write_back.record import Record
+from netkv.model.messages import Bit, Message, Op, Status
 from netkv.schemes.distreach.chain_switch import ChainSwitch, Done
-from netkv.schemes.farreach.context import Context
-from netkv.schemes.farreach.entries import Candidate, Entry, State
-from netkv.schemes.farreach.record import Record
 
 
 @dataclass(frozen=True, slots=True)

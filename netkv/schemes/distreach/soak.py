@@ -3,7 +3,8 @@
 Rules
 -----
 1. A fault after which no switch of a chain has records is left out (`tolerates`).
-2. In a share of the cases, switches of one chain fail within milliseconds (`netkv.soak.bursts`).
+2. In a share of the cases, switches of one chain fail within milliseconds
+   (`netkv.kits.cases.bursts`).
 3. In a share of the cases, switches above the last layer fail for so long that their chain opens
    without a cache, and all keys are admitted again under load. In half of them cables lose frames:
    writes are repeated that have passed the chain when only some switches had the entry. In the
@@ -16,18 +17,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from netkv.control.network import names_of_layers
-from netkv.lab.hardware import TopologySpec
-from netkv.rack import layout
-from netkv.scenarios.events import FaultKind, LinkFault
+from netkv.kits.cases.bursts import with_bursts
+from netkv.kits.cases.races import held_back, killed, loaded, whole, with_faults
+from netkv.kits.cases.random_draw import RandomDraw
+from netkv.model import layout
+from netkv.model.case import GenericCase
+from netkv.model.events import FaultKind, LinkFault
+from netkv.model.hardware import TopologySpec
+from netkv.model.network import names_of_layers
 from netkv.schemes.distreach.control_plane import DistReach
-from netkv.soak.bursts import with_bursts
-from netkv.soak.case import Case
-from netkv.soak.races import held_back, killed, loaded, whole, with_faults
-from netkv.soak.random_draw import RandomDraw
 
 if TYPE_CHECKING:
-    from netkv.sim.rack import SimRack
+    from netkv.kits.cases.played import PlayedRack
 
 RACES = 0.7
 """Share of rule 3 in the cases with several layers."""
@@ -35,7 +36,7 @@ _SOURCE = 2 << 32
 """Distance of the seed of these draws: a case has all its other draws without them, too."""
 
 
-def tolerates(rack: SimRack, switch: str) -> bool:
+def tolerates(rack: PlayedRack, switch: str) -> bool:
     """Whether the scheme tolerates the failure of a switch now: n layers tolerate that n - 1
     switches of a chain have lost their state at a time (the paper's IV-D)."""
     (controller,) = rack.controllers
@@ -45,7 +46,7 @@ def tolerates(rack: SimRack, switch: str) -> bool:
     return plane.tolerates(rack.control[rack.switches.index(switch)].name, kept)
 
 
-def adapt(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
+def adapt(draw: RandomDraw, case: GenericCase, kinds: Sequence[FaultKind]) -> GenericCase:
     """The case with rules 2 and 3, as far as these kinds of faults permit them."""
     case = with_bursts(draw, case, kinds)
     own = RandomDraw(case.seed + _SOURCE)
@@ -55,7 +56,7 @@ def adapt(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
     return _race(own, case) if all(kind in kinds for kind in needed) else case
 
 
-def _race(draw: RandomDraw, case: Case) -> Case:
+def _race(draw: RandomDraw, case: GenericCase) -> GenericCase:
     """The case as a race of frames with admissions (rule 3).
 
     A key is read often, and written about once while it is admitted, or while it is not cached.

@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from netkv.errors import MisfitError
-from netkv.schemes.memcached import ROLE
-from netkv.schemes.options import CardOptions
-from netkv.schemes.scheme import CardDesign, Scheme
+from netkv.kits.memcached import ROLE
+from netkv.model.card_design import CardDesign
+from netkv.model.scheme_options import CardOptions
+from netkv.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
-    from netkv.lab.spec import LabSpec, RackSpec
+    from netkv.model.hardware import GenericLab
+    from netkv.model.spec import GenericRack
 
 KEY_BYTES, LINE_BYTES = 16, 64
 """A key and its value share a line."""
@@ -24,7 +26,7 @@ MAX_KEYS = 16_384
 """Entries of the table."""
 
 
-def _initial_values(spec: RackSpec, server: int) -> Iterator[tuple[str, bytes]]:
+def _initial_values(spec: GenericRack, server: int) -> Iterator[tuple[str, bytes]]:
     """SETs of all keys of a server; raises `MisfitError` if they do not fit."""
     from netkv import _engine
 
@@ -49,7 +51,7 @@ def _initial_values(spec: RackSpec, server: int) -> Iterator[tuple[str, bytes]]:
 
 def _addresses(server: int) -> Mapping[str, int]:
     """The addresses of the card in place of a server: it takes no frame for another one."""
-    from netkv.control.topology import mac_of, server_ip
+    from netkv.model.topology import mac_of, server_ip
 
     mac = mac_of(server_ip(server)).to_bytes(6, "big")
     return {
@@ -59,7 +61,7 @@ def _addresses(server: int) -> Mapping[str, int]:
     }
 
 
-def _card(lab: LabSpec) -> CardDesign:
+def _card(lab: GenericLab) -> CardDesign:
     options = CardOptions.of(lab)
     return CardDesign(
         design="emu",
@@ -78,7 +80,6 @@ SCHEME = Scheme(
     server_role=ROLE,
     client_role=ROLE,
     caches=True,
-    loses_writes="Of two keys in one line of its table, Emu keeps the one that was written last",
     paper="Sultana et al., Emu, ATC 2017; baseline of LaKe (ReConFig 2018)",
     summary="Memcached in one state machine of an FPGA card, with all data on the chip.",
     max_pipelines=4,

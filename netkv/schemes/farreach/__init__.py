@@ -2,51 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from netkv.schemes.farreach.metrics import METRICS
 from netkv.schemes.farreach.options import FarReachOptions
+from netkv.schemes.farreach.phases import RECOVERY_PHASES
 from netkv.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
     from netkv.control.base import SwitchControlPlane
-    from netkv.control.topology import Topology
-    from netkv.lab.spec import RackSpec
-    from netkv.scenarios.events import FaultKind
-    from netkv.schemes.scheme import Broken
-    from netkv.sim.models import Profile
-    from netkv.soak.case import Case
-    from netkv.soak.random_draw import RandomDraw
+    from netkv.model.spec import GenericRack
+    from netkv.model.topology import Topology
 
 
-RECOVERY_PHASES = ("collect", "update servers", "re-admit")
-
-
-def _control_plane(spec: RackSpec, topology: Topology) -> SwitchControlPlane:
+def _control_plane(spec: GenericRack, topology: Topology) -> SwitchControlPlane:
     from netkv.schemes.farreach.control_plane import FarReach
     from netkv.schemes.farreach.parameters import of_rack
 
     return FarReach(topology, of_rack(spec))
-
-
-def _profiles() -> Mapping[str, Profile]:
-    from netkv.schemes.farreach.profiles import PROFILES
-
-    return PROFILES
-
-
-def _mutants() -> Mapping[str, Broken]:
-    from netkv.schemes.farreach.mutants import MUTANTS
-    from netkv.soak.edits import mutants
-
-    return mutants(MUTANTS)
-
-
-def _soak_case(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
-    from netkv.schemes.farreach.soak import adapt
-
-    return adapt(draw, case, kinds)
 
 
 SCHEME = Scheme(
@@ -63,7 +36,6 @@ SCHEME = Scheme(
     paper="Sheng et al., Toward Distributed Write-back Caching in Programmable Switches",
     summary="Write-back cache of hot records in the switch, which survives its crash.",
     control_plane=_control_plane,
-    profiles=_profiles,
     options=FarReachOptions,
     recovery_phases=RECOVERY_PHASES,
     max_pipelines=4,
@@ -71,6 +43,4 @@ SCHEME = Scheme(
     max_clients=64,
     one_switch=True,
     metrics=METRICS,
-    mutants=_mutants,
-    soak_case=_soak_case,
 )

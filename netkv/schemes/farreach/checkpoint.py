@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from netkv.control.saves import Saves
+from netkv.kits.write_back.record import Record
 from netkv.schemes.farreach.checkpoint_format import Client, State, to_bytes
-from netkv.schemes.farreach.record import Record
 
 
 class Checkpoint(Saves):

@@ -3,7 +3,7 @@
     magic (16) | version (2) | bytes of the body (4) | CRC-32 of the body (4) | body
     body: incarnation (4) | recovered incarnation (4) | snapshot (4) | clients (2) | records (4)
         | clients times: address (4), present (1)
-        | records times: as in replies to COLLECT (netkv/schemes/farreach/record.py)
+        | records times: as in replies to COLLECT (netkv/kits/write_back/record.py)
 
 All numbers are big-endian, as in frames.
 """
@@ -13,7 +13,7 @@ import zlib
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from netkv.schemes.farreach.record import MalformedRecordsError, Record, pack, unpack
+from netkv.kits.write_back.record import MalformedRecordsError, Record, pack, unpack
 
 _MAGIC = b"netkv FarReach\0\0"
 _VERSION = 1

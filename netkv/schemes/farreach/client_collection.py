@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds
-from netkv.control.messages import Message, Op, Stamp
 from netkv.control.pending_requests import PendingRequest, PendingRequests
-from netkv.control.topology import KEY_BYTES
-from netkv.schemes.farreach.context import to_client
-from netkv.schemes.farreach.record import MalformedRecordsError, Record, unpack
+from netkv.kits.write_back.context import to_client
+from netkv.kits.write_back.record import MalformedRecordsError, Record, unpack
+from netkv.model.messages import Message, Op, Stamp
+from netkv.model.topology import KEY_BYTES
 
 WINDOW = 16
 """Requests for pieces that are under way at once."""

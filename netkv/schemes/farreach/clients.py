@@ -5,8 +5,8 @@ from functools import partial
 
 from netkv.control.base import Action, Nanoseconds, SendFrame
 from netkv.control.message_numbers import is_newer
-from netkv.control.messages import Datagram, Message, Stamp, encode
-from netkv.control.topology import client_ip
+from netkv.model.messages import Datagram, Message, Stamp, encode
+from netkv.model.topology import client_ip
 from netkv.schemes.farreach.checkpoint import Checkpoint
 
 _INDEX = 0x7FFF

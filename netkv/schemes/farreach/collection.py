@@ -5,9 +5,9 @@ from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds
 from netkv.control.pending_requests import PendingRequests
+from netkv.kits.write_back.record import Record
 from netkv.schemes.farreach.client_collection import ClientCollection
 from netkv.schemes.farreach.heartbeat import Heartbeat
-from netkv.schemes.farreach.record import Record
 
 MAX_MISSED = 8
 """Heartbeats for which a client may be silent."""

@@ -30,7 +30,18 @@ from netkv.control.cache_index import CacheIndex
 from netkv.control.epochs import Epochs
 from netkv.control.forwarding import ForwardingControlPlane
 from netkv.control.message_numbers import MessageNumbers
-from netkv.control.messages import (
+from netkv.control.pending_requests import TO_SWITCH, PendingRequests
+from netkv.control.table_writes import TableWrites
+from netkv.kits.write_back.admission import Admission
+from netkv.kits.write_back.admission_queue import AdmissionQueue
+from netkv.kits.write_back.contention import Contention
+from netkv.kits.write_back.context import CacheSwitch, Context
+from netkv.kits.write_back.eviction import Eviction
+from netkv.kits.write_back.loading import read_loaded
+from netkv.kits.write_back.record import record_of
+from netkv.kits.write_back.removal import Removal
+from netkv.kits.write_back.validity import Validity
+from netkv.model.messages import (
     CONTROLLER_SENDER,
     Datagram,
     MalformedFrameError,
@@ -39,28 +50,17 @@ from netkv.control.messages import (
     decode,
     encode,
 )
-from netkv.control.pending_requests import TO_SWITCH, PendingRequests
-from netkv.control.table_writes import TableWrites
-from netkv.control.topology import CPU_PORT, Topology
-from netkv.schemes.farreach.admission import Admission
-from netkv.schemes.farreach.admission_queue import AdmissionQueue
+from netkv.model.topology import CPU_PORT, Topology
 from netkv.schemes.farreach.checkpoint import Checkpoint
 from netkv.schemes.farreach.checkpoint_format import SavedError, from_bytes
 from netkv.schemes.farreach.clients import Clients, client_of
-from netkv.schemes.farreach.contention import Contention
-from netkv.schemes.farreach.context import CacheSwitch, Context
-from netkv.schemes.farreach.eviction import Eviction
 from netkv.schemes.farreach.gc_watermark import GcWatermark
 from netkv.schemes.farreach.incarnation import Incarnations
-from netkv.schemes.farreach.loading import read_loaded
 from netkv.schemes.farreach.parameters import FarReachParameters
-from netkv.schemes.farreach.record import record_of
 from netkv.schemes.farreach.recovery import Recovery, Step
 from netkv.schemes.farreach.release import Releases
-from netkv.schemes.farreach.removal import Removal
 from netkv.schemes.farreach.snapshot import Snapshots, Taken
 from netkv.schemes.farreach.switch_settings import SwitchSettings
-from netkv.schemes.farreach.validity import Validity
 
 PORTS = "NetkvIngress.ingress_pipeline.ports"
 

@@ -6,9 +6,9 @@
 from collections.abc import Callable, Iterator
 
 from netkv.control.base import Action, Nanoseconds
-from netkv.control.messages import Op
-from netkv.control.topology import KEY_BYTES
-from netkv.schemes.farreach.context import Context, to_server
+from netkv.kits.write_back.context import Context, to_server
+from netkv.model.messages import Op
+from netkv.model.topology import KEY_BYTES
 from netkv.schemes.farreach.snapshot import Taken
 
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds
-from netkv.control.messages import Message, Op, Slot, Stamp
 from netkv.control.pending_requests import PendingRequest, PendingRequests
-from netkv.control.topology import KEY_BYTES
+from netkv.model.messages import Message, Op, Slot, Stamp
+from netkv.model.topology import KEY_BYTES
 
 OnHeartbeat: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from netkv.soak.edits import Edit
+from collections.abc import Mapping
+
+from netkv.schemes.edits import Edit, mutants
+from netkv.schemes.scheme import Broken
 
 MUTANTS = (
     Edit(
@@ -21,3 +24,8 @@ MUTANTS = (
         " if (!meta.same_incarnation) { sequence = 0; }",
     ),
 )
+
+
+def broken() -> Mapping[str, Broken]:
+    """See `netkv.schemes.parts.mutants`."""
+    return mutants(MUTANTS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netkv.schemes.options import WriteBackCache
+from netkv.model.scheme_options import WriteBackCache
 
 
 class FarReachOptions(WriteBackCache):

@@ -6,37 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from netkv.control.base import MILLISECOND, SECOND, Nanoseconds
-from netkv.control.cache_parameters import CacheParameters
+from netkv.kits.write_back.parameters import WriteBackParameters
 from netkv.schemes.farreach.options import FarReachOptions
 
 if TYPE_CHECKING:
-    from netkv.lab.spec import RackSpec
+    from netkv.model.spec import GenericRack
 
 PIPELINES = (1, 2, 4)
 COLLECT_PATIENCE: Nanoseconds = 5 * SECOND
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteBackParameters(CacheParameters):
-    """Parameters of every write-back cache. The defaults are the paper's (VI-A), where it has any.
-
-    `incarnation_length`: ns for which a switch keeps its incarnation. `tries`: transmissions of a
-    request before its receiver is reported as silent. `max_bulk`: like `max_in_flight`, for
-    snapshots and recoveries.
-    """
-
-    sample_rate: float = 0.5
-    hot_threshold: int = 20
-    incarnation_length: Nanoseconds = 600 * SECOND
-    tries: int = 12
-    max_bulk: int = 256
-
-    def __post_init__(self) -> None:
-        """Raises ValueError for an invalid parameter."""
-        # Not super(): `dataclass(slots=True)` creates the class a second time.
-        CacheParameters.__post_init__(self)
-        self.check_times("incarnation_length")
-        self.check_limits("tries", "max_bulk")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +45,7 @@ class FarReachParameters(WriteBackParameters):
         self.check_times("original_patience", "collect_patience")
 
 
-def of_rack(spec: RackSpec) -> FarReachParameters:
+def of_rack(spec: GenericRack) -> FarReachParameters:
     """The parameters for a rack."""
     return FarReachParameters.of_cache(
         spec,

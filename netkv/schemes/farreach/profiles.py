@@ -1,7 +1,7 @@
 """The testbed of FarReach's paper, for the simulator."""
 
-from netkv.sim.models import HostModel, LinkModel, Profile, ServerModel, constant
-from netkv.sim.tofino import TOFINO, TOFINO_CONTROL
+from netkv.model.profile import HostModel, LinkModel, Profile, ServerModel, constant
+from netkv.model.tofino import TOFINO, TOFINO_CONTROL
 
 PROFILES: dict[str, Profile] = {
     # FarReach, sections V-B and VI-A: 16 servers on RocksDB, 60,000 writes a second each: 16.7 us,

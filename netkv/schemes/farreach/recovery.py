@@ -11,16 +11,16 @@ from functools import partial
 
 from netkv.control.base import SECOND, Action, Nanoseconds, Note, Recovered
 from netkv.control.message_numbers import is_newer
-from netkv.control.messages import Message, Op, Stamp
-from netkv.control.topology import KEY_BYTES
-from netkv.schemes.farreach import RECOVERY_PHASES
+from netkv.kits.write_back.context import Context, to_client
+from netkv.kits.write_back.entries import Candidate
+from netkv.kits.write_back.record import Record, is_later
+from netkv.model.messages import Message, Op, Stamp
+from netkv.model.topology import KEY_BYTES
 from netkv.schemes.farreach.checkpoint import Checkpoint
 from netkv.schemes.farreach.clients import Clients
 from netkv.schemes.farreach.collection import MAX_MISSED, Collection
-from netkv.schemes.farreach.context import Context, to_client
-from netkv.schemes.farreach.entries import Candidate
 from netkv.schemes.farreach.heartbeat import Heartbeat
-from netkv.schemes.farreach.record import Record, is_later
+from netkv.schemes.farreach.phases import RECOVERY_PHASES
 from netkv.schemes.farreach.switch_settings import SwitchSettings
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from netkv.control.base import Action, Nanoseconds
-from netkv.control.messages import Message, Op, Stamp
 from netkv.control.pending_requests import PendingRequest, PendingRequests
-from netkv.control.topology import KEY_BYTES
-from netkv.schemes.farreach.context import to_client
-from netkv.schemes.farreach.record import Record
+from netkv.kits.write_back.context import to_client
+from netkv.kits.write_back.record import Record
+from netkv.model.messages import Message, Op, Stamp
+from netkv.model.topology import KEY_BYTES
 from netkv.schemes.farreach.snapshot import Taken
 
 PAIRS = 42

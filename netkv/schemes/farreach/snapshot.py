@@ -10,15 +10,15 @@ from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds, Note
 from netkv.control.bulk import Bulk
-from netkv.control.messages import Bit, Message
 from netkv.control.table_writes import TableWrites
-from netkv.schemes.farreach.context import Context
-from netkv.schemes.farreach.entries import Entry, State
-from netkv.schemes.farreach.loading import Loaded, write_load
+from netkv.kits.write_back.context import Context
+from netkv.kits.write_back.entries import Entry, State
+from netkv.kits.write_back.loading import Loaded, write_load
+from netkv.kits.write_back.record import Record, is_later, record_of
+from netkv.kits.write_back.validity import Validity
+from netkv.model.messages import Bit, Message
 from netkv.schemes.farreach.parameters import FarReachParameters
-from netkv.schemes.farreach.record import Record, is_later, record_of
 from netkv.schemes.farreach.snapshot_tables import SnapshotTables
-from netkv.schemes.farreach.validity import Validity
 
 
 class Phase(Enum):

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netkv.rack.nodes import Switch
-from netkv.scenarios.events import FaultKind
-from netkv.soak.case import Case
-from netkv.soak.races import held_back, killed, loaded, whole, with_faults
-from netkv.soak.random_draw import RandomDraw
+from netkv.kits.cases.races import held_back, killed, loaded, whole, with_faults
+from netkv.kits.cases.random_draw import RandomDraw
+from netkv.model.case import GenericCase
+from netkv.model.events import FaultKind
+from netkv.model.nodes import Switch
 
 RACES = 0.3
 """Share of these cases."""
@@ -22,14 +22,14 @@ _SOURCE = 3 << 32
 """Distance of the seed of these draws: a case has all its other draws without them, too."""
 
 
-def adapt(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:  # noqa: ARG001
+def adapt(draw: RandomDraw, case: GenericCase, kinds: Sequence[FaultKind]) -> GenericCase:  # noqa: ARG001
     """The case, or a race in its place if these kinds of faults permit it."""
     own = RandomDraw(case.seed + _SOURCE)
     permitted = all(kind in kinds for kind in ("kill", "reorder"))
     return _race(own, case) if own.chance(RACES) and permitted else case
 
 
-def _race(draw: RandomDraw, case: Case) -> Case:
+def _race(draw: RandomDraw, case: GenericCase) -> GenericCase:
     """The case as a race of writes with recoveries."""
     case = case.model_copy(update={"duration": draw.between(3, 5)})
     latency = draw.scale(0.0015, 0.004)

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from netkv.kits.memcached import ROLE
+from netkv.model.card_design import LIVE_CLOCK_MHZ, CardDesign
 from netkv.schemes.lake.metrics import METRICS
 from netkv.schemes.lake.options import BUILT_ELEMENTS, LakeOptions
-from netkv.schemes.memcached import ROLE
-from netkv.schemes.scheme import LIVE_CLOCK_MHZ, CardDesign, Scheme
+from netkv.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from netkv.lab.spec import LabSpec
-    from netkv.scenarios.events import FaultKind
-    from netkv.schemes.scheme import Broken
-    from netkv.sim.models import Profile
-    from netkv.sim.rack import SimRack
-    from netkv.soak.case import Case
-    from netkv.soak.random_draw import RandomDraw
+    from netkv.model.hardware import GenericLab
 
 _CHIP = (
     *("USE_DRAM=0", "HASH_BITS=9"),
@@ -32,7 +25,7 @@ _FRAME_HEADER, _SAFE_WRITES, _FILL, _CACHES, _REPLIES_COPIED = 1, 2, 4, 8, 16
 """Bits of the register `options`."""
 
 
-def _card(lab: LabSpec) -> CardDesign:
+def card(lab: GenericLab) -> CardDesign:
     options = LakeOptions.of(lab)
     more = options.elements > BUILT_ELEMENTS
     elements = (f"PES={options.elements}",) if more else ()
@@ -63,31 +56,6 @@ def _card(lab: LabSpec) -> CardDesign:
     )
 
 
-def _soak_case(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
-    from netkv.schemes.lake.soak import adapt
-
-    return adapt(draw, case, kinds)
-
-
-def _soak_check(rack: SimRack, read_back: Callable[[], int]) -> str | None:
-    from netkv.schemes.lake.soak import too_old
-
-    return too_old(rack, read_back)
-
-
-def _mutants() -> Mapping[str, Broken]:
-    from netkv.schemes.lake.mutants import MUTANTS, design
-    from netkv.soak.card_mutants import cards
-
-    return cards(_card, MUTANTS, design)
-
-
-def _profiles() -> Mapping[str, Profile]:
-    from netkv.schemes.lake.profiles import PROFILES
-
-    return PROFILES
-
-
 SCHEME = Scheme(
     name="lake",
     title="LaKe",
@@ -101,10 +69,6 @@ SCHEME = Scheme(
     max_pipelines=4,
     conditional_writes=True,
     options=LakeOptions,
-    card=_card,
-    mutants=_mutants,
-    soak_case=_soak_case,
-    soak_check=_soak_check,
-    profiles=_profiles,
+    card=card,
     metrics=METRICS,
 )

@@ -9,7 +9,7 @@ from netkv.metrics.metric import SHARE, Metric
 from netkv.metrics.sources import Quotient
 
 if TYPE_CHECKING:
-    from netkv.rack.report import RackSample
+    from netkv.model.report import RackSample
 
 _LINE_HITS = ("hash_hits", "data_hits")
 _LINE_READS = (*_LINE_HITS, "hash_misses", "data_misses")

@@ -3,9 +3,15 @@ freshness")."""
 
 from __future__ import annotations
 
-from netkv.fpga import manifest, mutants
-from netkv.fpga.manifest import Manifest
-from netkv.fpga.mutants import Mutant
+from collections.abc import Mapping
+
+from netkv.kits import design_mutants as mutants
+from netkv.kits.design_mutants import Mutant
+from netkv.model import manifest
+from netkv.model.manifest import Manifest
+from netkv.schemes.card_mutants import cards
+from netkv.schemes.lake import card
+from netkv.schemes.scheme import Broken
 
 MUTANTS = (
     Mutant(1, "no-bucket-order", "1"),
@@ -83,3 +89,8 @@ MUTANTS = (
 def design() -> Manifest:
     """The design `lake` with its mutants."""
     return mutants.design(manifest.find("lake"), "lake_mutants", {})
+
+
+def broken() -> Mapping[str, Broken]:
+    """See `netkv.schemes.parts.mutants`."""
+    return cards(card, MUTANTS, design)

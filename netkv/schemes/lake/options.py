@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from netkv.model.scheme_options import CardCache
 from netkv.options import SECONDS
-from netkv.schemes.options import CardCache
 
 BUILT_ELEMENTS = 5
 """Processing elements of the design as it ships; more need another build."""

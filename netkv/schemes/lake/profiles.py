@@ -1,7 +1,14 @@
 """The testbed of LaKe's paper, for the simulator."""
 
-from netkv.sim.models import ControlModel, HostModel, LinkModel, Profile, ServerModel, SwitchModel
-from netkv.sim.models import constant as us
+from netkv.model.profile import (
+    ControlModel,
+    HostModel,
+    LinkModel,
+    Profile,
+    ServerModel,
+    SwitchModel,
+)
+from netkv.model.profile import constant as us
 
 PROFILES: dict[str, Profile] = {
     # LaKe, section IV-A: an Intel i7-4770 (4 cores) with memcached, a NetFPGA-SUME card with 10GbE,

@@ -5,7 +5,7 @@ Rules
 1. LaKe's guarantees hold in every case: `packet_lifetime` is longer than any packet needs, and
    `replies_copied` is set if a fault copies replies and another one requests: else a client never
    has two requests with one opaque.
-2. A share of the cases are races (`netkv.soak.card_races`).
+2. A share of the cases are races (`netkv.kits.cases.card_races`).
 3. Writes are visible once they are acknowledged. In a share of the races with conditional writes
    they are visible at once. There every SET that passes the card reaches the server, once and in
    order, so that only a conditional one can be refused: nothing restarts, no request is copied,
@@ -17,17 +17,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from netkv.lab.spec import Poisson
-from netkv.rack.nodes import Card, Servers
-from netkv.scenarios.events import FaultKind, LinkFault
+from netkv.kits.cases.card_races import answers_too_old, lateness, longest, race, time_at_server
+from netkv.kits.cases.conditional_writes import with_conditional_writes
+from netkv.kits.cases.random_draw import RandomDraw
+from netkv.model.case import Fault, GenericCase
+from netkv.model.events import FaultKind, LinkFault
+from netkv.model.nodes import Card, Servers
+from netkv.model.spec import Poisson
 from netkv.schemes.lake.options import BUILT_ELEMENTS, LakeOptions
-from netkv.schemes.memcached.soak import with_conditional_writes
-from netkv.soak.card_races import answers_too_old, lateness, longest, race, time_at_server
-from netkv.soak.case import Case, Fault
-from netkv.soak.random_draw import RandomDraw
 
 if TYPE_CHECKING:
-    from netkv.sim.rack import SimRack
+    from netkv.kits.cases.played import PlayedRack
 
 RACES = 0.5
 """Share of the cases that are races."""
@@ -39,7 +39,7 @@ MAX_CYCLES = 150
 """Cycles of an element for a request, its reply, and a pause."""
 
 
-def adapt(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
+def adapt(draw: RandomDraw, case: GenericCase, kinds: Sequence[FaultKind]) -> GenericCase:
     """A race, or the case with options of LaKe; its faults are of these kinds."""
     caches, longest, ages, age = 0.8, 4.0, 0.2, draw.scale(0.01, 1.0)
     clock, elements = draw.scale(50, 200), draw.one((1, 2, 3, 5, BUILT_ELEMENTS))
@@ -68,7 +68,7 @@ def adapt(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
     return case.with_lab(options)
 
 
-def _visible_at_once(case: Case) -> Case:
+def _visible_at_once(case: GenericCase) -> GenericCase:
     """The case with SETs visible at once, and rule 3."""
     server = case.profile.server.model_copy(update={"cores": 1, "queue": LONG_QUEUE})
     profile = case.profile.model_copy(update={"server": server})
@@ -88,7 +88,7 @@ def _without_copies(fault: Fault) -> Fault | None:
     return fault.model_copy(update={"begin": fault.begin.model_copy(update={"link": good})})
 
 
-def packet_lifetime(case: Case) -> float:
+def packet_lifetime(case: GenericCase) -> float:
     """Seconds within which a packet of a case reaches the server and its reply comes back to the
     card."""
     profile = case.profile
@@ -97,13 +97,13 @@ def packet_lifetime(case: Case) -> float:
     return time_at_server(case) + on_link
 
 
-def too_old(rack: SimRack, read_back: Callable[[], int]) -> str | None:
+def check(rack: PlayedRack, read_back: Callable[[], int]) -> str | None:
     """Waits for `max_age`, then reads every written key: no card may answer."""
     options = LakeOptions.of(rack.spec.lab)
     return answers_too_old(rack, read_back, options, options.max_age)
 
 
-def of_servers(case: Case) -> Iterator[LinkFault]:
+def of_servers(case: GenericCase) -> Iterator[LinkFault]:
     """The faults of links between cards and servers."""
     for fault in case.faults:
         link = fault.begin.link
@@ -111,12 +111,12 @@ def of_servers(case: Case) -> Iterator[LinkFault]:
             yield link
 
 
-def copies_replies(case: Case) -> bool:
+def copies_replies(case: GenericCase) -> bool:
     """Whether a request that passed a card may be answered twice."""
     return any(fault.duplicate for fault in of_servers(case))
 
 
-def copies_requests(case: Case) -> bool:
+def copies_requests(case: GenericCase) -> bool:
     """Whether a request may pass a card twice."""
     links = (fault.begin.link for fault in case.faults)
     return any(

@@ -1,15 +1,19 @@
-"""Random cases of `netkv soak` for schemes with memcached's protocol."""
+"""Random cases of `netkv soak` for memcached."""
 
 from __future__ import annotations
 
-from netkv.soak.case import Case
-from netkv.soak.random_draw import RandomDraw
+from collections.abc import Sequence
+
+from netkv.kits.cases.conditional_writes import with_conditional_writes
+from netkv.kits.cases.random_draw import RandomDraw
+from netkv.model.case import GenericCase
+from netkv.model.events import FaultKind
 
 
-def with_conditional_writes(draw: RandomDraw, case: Case) -> Case:
-    """The case; in half of all draws a share of its writes is conditional."""
-    chosen, share = draw.chance(0.5), draw.scale(0.1, 0.8)
-    if not chosen:
-        return case
-    workload = case.rack.workload.model_copy(update={"conditional": share})
-    return case.model_copy(update={"rack": case.rack.model_copy(update={"workload": workload})})
+def adapt(
+    draw: RandomDraw,
+    case: GenericCase,
+    kinds: Sequence[FaultKind],  # noqa: ARG001 (a fixed signature)
+) -> GenericCase:
+    """See `netkv.schemes.parts.Soak`."""
+    return with_conditional_writes(draw, case)

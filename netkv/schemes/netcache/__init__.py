@@ -10,33 +10,20 @@ from netkv.schemes.scheme import PLAIN, Scheme
 
 if TYPE_CHECKING:
     from netkv.control.base import SwitchControlPlane
-    from netkv.control.topology import Topology
-    from netkv.lab.spec import LabSpec, RackSpec
-    from netkv.sim.models import Profile
-    from netkv.sim.probes import Probes
+    from netkv.model.hardware import GenericLab
+    from netkv.model.spec import GenericRack
+    from netkv.model.topology import Topology
 
 
-def _control_plane(spec: RackSpec, topology: Topology) -> SwitchControlPlane:
+def _control_plane(spec: GenericRack, topology: Topology) -> SwitchControlPlane:
     from netkv.schemes.netcache.control_plane import NetCache
     from netkv.schemes.netcache.parameters import NetCacheParameters
 
     return NetCache(topology, NetCacheParameters.of_rack(spec))
 
 
-def _defines(lab: LabSpec) -> Mapping[str, str]:
+def _defines(lab: GenericLab) -> Mapping[str, str]:
     return {} if NetCacheOptions.of(lab).compare_versions else {"COMPARE_VERSIONS": "false"}
-
-
-def _profiles() -> Mapping[str, Profile]:
-    from netkv.schemes.netcache.profiles import PROFILES
-
-    return PROFILES
-
-
-def _probes() -> Probes:
-    from netkv.schemes.netcache.probes import NetCacheProbes
-
-    return NetCacheProbes()
 
 
 SCHEME = Scheme(
@@ -50,8 +37,6 @@ SCHEME = Scheme(
     paper="Jin et al., NetCache, SOSP 2017",
     summary="Write-through cache of hot records in the switch.",
     control_plane=_control_plane,
-    profiles=_profiles,
-    probes=_probes,
     options=NetCacheOptions,
     # p4/netcache keeps values and statistics in ingress. With several pipelines, requests and the
     # servers' updates would arrive at different copies.

@@ -27,19 +27,13 @@ from netkv.control.base import (
 )
 from netkv.control.forwarding import ForwardingControlPlane
 from netkv.control.message_numbers import MessageNumbers
-from netkv.control.messages import (
-    CONTROLLER_SENDER,
-    MalformedFrameError,
-    Op,
-    decode,
-    encode,
-)
 from netkv.control.pending_requests import PendingRequests, To
 from netkv.control.table_writes import TableWrites
-from netkv.control.topology import KEY_BYTES, Topology, owner_index
-from netkv.schemes.netcache.cache import Cache
-from netkv.schemes.netcache.digests import HOT_KEY, decode_hot_key
-from netkv.schemes.netcache.lifecycle import LOOKUP, TRIES
+from netkv.kits.write_through.cache import Cache
+from netkv.kits.write_through.digests import HOT_KEY, decode_hot_key
+from netkv.kits.write_through.lifecycle import LOOKUP, TRIES
+from netkv.model.messages import CONTROLLER_SENDER, MalformedFrameError, Op, decode, encode
+from netkv.model.topology import KEY_BYTES, Topology, owner_index
 from netkv.schemes.netcache.parameters import NetCacheParameters
 
 __all__ = ["LOOKUP", "SAMPLING", "TRIES", "NetCache"]

@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field
-
-from netkv.schemes.options import SwitchCache
-
-
-class WriteThroughOptions(SwitchCache):
-    """Options of write-through caches."""
-
-    left_out = {"sample_rate": 1.0}  # noqa: RUF012 (declared as ClassVar by the base)
-
-    cache_rows: Annotated[int, Field(ge=1, le=65536)] | None = None
-    """Rows of the switch's eight value arrays that the cache may fill; left out, all there are."""
+from netkv.kits.write_through.options import WriteThroughOptions
 
 
 class NetCacheOptions(WriteThroughOptions):

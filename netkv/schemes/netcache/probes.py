@@ -1,9 +1,9 @@
-"""Entries and messages of NetCache for `netkv calibrate` (`netkv.sim.probes`)."""
+"""Entries and messages of NetCache for `netkv calibrate` (`netkv.control.probes`)."""
 
 from netkv.control.base import InsertEntry
-from netkv.control.messages import CacheMetadata, Message, Op
-from netkv.control.topology import KEY_BYTES
-from netkv.schemes.netcache.lifecycle import LOOKUP
+from netkv.kits.write_through.lifecycle import LOOKUP
+from netkv.model.messages import CacheMetadata, Message, Op
+from netkv.model.topology import KEY_BYTES
 
 _ALL_ARRAYS = 0xFF
 
@@ -31,3 +31,6 @@ class NetCacheProbes:
     def echo(self, request: int) -> Message:
         """See `Probes`."""
         return Message(Op.STATS, bytes(KEY_BYTES), request=request)
+
+
+PROBES = NetCacheProbes()

@@ -1,7 +1,7 @@
 """The testbed of NetCache's paper, for the simulator."""
 
-from netkv.sim.models import HostModel, LinkModel, Profile, ServerModel, constant
-from netkv.sim.tofino import TOFINO, TOFINO_CONTROL
+from netkv.model.profile import HostModel, LinkModel, Profile, ServerModel, constant
+from netkv.model.tofino import TOFINO, TOFINO_CONTROL
 
 PROFILES: dict[str, Profile] = {
     # NetCache, section 6.1 and slide "Implementation": 16 cores, 40 Gbit/s NIC with DPDK, TommyDS

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from netkv.control.base import InsertEntry, MulticastGroup, TableWrite
 from netkv.control.forwarding import TablesOnly
-from netkv.control.topology import Topology
+from netkv.model.topology import Topology
 
 MAX_SERVERS = 32
 """SRV fields that the header can have."""

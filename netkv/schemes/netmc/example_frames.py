@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from netkv._engine import MULTIGET_PORT, client_ip, splitter_ip, udp_frame
+from netkv.model.hardware import GenericLab
+from netkv.schemes.netmc import srv_fields
 
 _MGET = 1
 _BITS = 16
 """Keys that the switch can split a request by."""
+
+
+def frames(lab: GenericLab) -> Iterator[tuple[str, bytes]]:
+    """See `netkv.schemes.parts.example_frames`."""
+    yield "multiget of one server", multiget([2], srv_fields(lab))
+    yield "multiget of three servers", multiget([2, 1, 3], srv_fields(lab))
 
 
 def multiget(groups: Sequence[int], fields: int) -> bytes:

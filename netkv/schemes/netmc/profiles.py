@@ -1,7 +1,7 @@
 """The testbed of NetMC's paper, for the simulator."""
 
-from netkv.sim.models import HostModel, LinkModel, Profile, ServerModel, StoreModel, constant
-from netkv.sim.tofino import TOFINO, TOFINO_CONTROL
+from netkv.model.profile import HostModel, LinkModel, Profile, ServerModel, StoreModel, constant
+from netkv.model.tofino import TOFINO, TOFINO_CONTROL
 
 PROFILES: dict[str, Profile] = {
     # NetMC, sections IV and V-A: nodes of 10 cores and a 100 Gbit/s NIC, stores in memory, VMA. A

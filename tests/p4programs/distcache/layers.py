@@ -12,14 +12,14 @@ import pytest
 
 from netkv import _engine
 from netkv.control import base
-from netkv.control.messages import CacheMetadata, Datagram, Load, Message, Op, decode, encode
-from netkv.control.network import Network, spine_leaf
-from netkv.control.topology import CPU_PORT, SERVICE_IP, client_ip, server_ip
+from netkv.kits.write_through.digests import decode_hot_key
+from netkv.model.messages import CacheMetadata, Datagram, Load, Message, Op, decode, encode
+from netkv.model.network import Network, spine_leaf
+from netkv.model.topology import CPU_PORT, SERVICE_IP, client_ip, server_ip
 from netkv.p4rt import p4info
 from netkv.schemes.distcache.control_plane import DistCache
 from netkv.schemes.distcache.parameters import TIME_UNIT, DistCacheParameters
 from netkv.schemes.distcache.switches import upper_number
-from netkv.schemes.netcache.digests import decode_hot_key
 from netkv.sim.tables import Tables
 from tests.checksums import with_udp_checksum
 from tests.p4programs.defects import Patch, compiled

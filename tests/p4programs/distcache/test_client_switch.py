@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from netkv.control import base
-from netkv.control.messages import CacheMetadata, Load, Op
-from netkv.control.topology import SERVICE_IP
+from netkv.model.messages import CacheMetadata, Load, Op
+from netkv.model.topology import SERVICE_IP
 from tests.p4programs.defects import Patch
 from tests.p4programs.distcache.layers import (
     CLIENT,

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from netkv.control.messages import CacheMetadata, Load, Message, Op, encode
-from netkv.control.topology import CPU_PORT, SERVICE_IP
+from netkv.model.messages import CacheMetadata, Load, Message, Op, encode
+from netkv.model.topology import CPU_PORT, SERVICE_IP
 from tests.checksums import with_udp_checksum
 from tests.p4programs.checksummed import (
     Arrival,

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from netkv.control.messages import CacheMetadata, Load, Op, Status
-from netkv.control.topology import SERVICE_IP
+from netkv.model.messages import CacheMetadata, Load, Op, Status
+from netkv.model.topology import SERVICE_IP
 from tests.p4programs.distcache.layers import (
     CLIENT,
     KEY,

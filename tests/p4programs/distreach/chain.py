@@ -12,7 +12,7 @@ from functools import cache
 from netkv import _engine
 from netkv.control import base
 from netkv.control.forwarding import ForwardingOnly
-from netkv.control.messages import (
+from netkv.model.messages import (
     MAX_CACHED_BYTES,
     Bit,
     Message,
@@ -23,7 +23,7 @@ from netkv.control.messages import (
     decode,
     encode,
 )
-from netkv.control.topology import CPU_PORT, SERVICE_IP, Topology, client_ip, server_ip
+from netkv.model.topology import CPU_PORT, SERVICE_IP, Topology, client_ip, server_ip
 from netkv.sim.tables import Tables
 from tests.checksums import with_udp_checksum
 from tests.p4programs.defects import Patch, compiled

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import pytest
 
-from netkv.control.messages import Message, Op, Stamp, Status
+from netkv.model.messages import Message, Op, Stamp, Status
 from tests.p4programs.defects import Patch
 from tests.p4programs.distreach.chain import Chain, Frame
 

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from netkv.control.messages import Message, Op, Slot, Stamp, encode
-from netkv.control.topology import CPU_PORT, SERVICE_IP, client_ip, server_ip
+from netkv.model.messages import Message, Op, Slot, Stamp, encode
+from netkv.model.topology import CPU_PORT, SERVICE_IP, client_ip, server_ip
 from tests.checksums import with_udp_checksum
 from tests.p4programs.checksummed import (
     Arrival,

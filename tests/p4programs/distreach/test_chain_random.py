@@ -13,8 +13,8 @@ from random import Random
 
 import pytest
 
-from netkv.control.messages import Message, Op, Stamp, Status
-from netkv.control.topology import server_ip
+from netkv.model.messages import Message, Op, Stamp, Status
+from netkv.model.topology import server_ip
 from tests.p4programs.defects import Patch
 from tests.p4programs.distreach.chain import CLIENTS, Chain, Frame
 

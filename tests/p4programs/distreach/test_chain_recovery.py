@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from netkv.control import base
-from netkv.control.messages import Message, Op, Stamp, Status, encode
-from netkv.control.topology import SERVICE_IP, client_ip, server_ip
+from netkv.model.messages import Message, Op, Stamp, Status, encode
+from netkv.model.topology import SERVICE_IP, client_ip, server_ip
 from tests.p4programs.distreach.chain import (
     CLOSED,
     DOWN,

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from netkv.control.messages import Bit, Message, Op, Stamp, Status, decode, encode
-from netkv.control.topology import SERVICE_IP, client_ip, key_hash, server_ip
+from netkv.model.messages import Bit, Message, Op, Stamp, Status, decode, encode
+from netkv.model.topology import SERVICE_IP, client_ip, key_hash, server_ip
 from netkv.p4rt import entities, p4info
 from tests.p4programs.defects import Patch
 from tests.p4programs.distreach.chain import (

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from netkv.control import base
-from netkv.control.messages import Bit, Message, Op, Slot, Stamp, Status, encode
-from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, client_ip, key_hash
+from netkv.model.messages import Bit, Message, Op, Slot, Stamp, Status, encode
+from netkv.model.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, client_ip, key_hash
 from tests.p4programs.farreach import write_back_model as model
 from tests.p4programs.farreach.write_back import (
     INCARNATION,

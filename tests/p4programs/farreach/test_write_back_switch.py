@@ -10,9 +10,9 @@ import pytest
 
 from netkv.control import base
 from netkv.control.forwarding import ForwardingOnly
-from netkv.control.messages import Bit, Message, Op, Stamp
 from netkv.control.pipelines import pipeline_of
-from netkv.control.topology import CPU_PORT, Topology
+from netkv.model.messages import Bit, Message, Op, Stamp
+from netkv.model.topology import CPU_PORT, Topology
 from netkv.p4rt.schema import Field
 from tests.p4programs.farreach.write_back import INCARNATION, about, owned_by, read, write
 from tests.p4programs.farreach.write_back_switch import SETTINGS, FarReachSwitch

@@ -10,15 +10,8 @@ from dataclasses import dataclass, field, replace
 
 from netkv.control.base import CloneSession, InsertEntry, SetDefault, TableWrite
 from netkv.control.forwarding import ForwardingOnly
-from netkv.control.messages import NO_BITS, Bit, Message, Op, Slot, Stamp, Status
-from netkv.control.topology import (
-    CONTROLLER_IP,
-    CPU_PORT,
-    SERVICE_IP,
-    Topology,
-    client_ip,
-    key_hash,
-)
+from netkv.model.messages import NO_BITS, Bit, Message, Op, Slot, Stamp, Status
+from netkv.model.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, Topology, client_ip, key_hash
 from tests.p4programs.stf import SERVER_PORTS, Stf, encode, packet_in
 
 INCARNATION = 40

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from netkv.control.messages import Bit, CacheMetadata, Message, Op, Slot, Stamp, Status
-from netkv.control.topology import CPU_PORT, SERVICE_IP
+from netkv.model.messages import Bit, CacheMetadata, Message, Op, Slot, Stamp, Status
+from netkv.model.topology import CPU_PORT, SERVICE_IP
 from tests.checksums import with_udp_checksum
 from tests.p4programs.farreach.write_back import (
     FULL,

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from netkv.control.messages import Bit, Message, Op, Slot, Stamp, Status
+from netkv.model.messages import Bit, Message, Op, Slot, Stamp, Status
 
 SERVER, CLIENT, CONTROLLER = "server", "client", "controller"
 

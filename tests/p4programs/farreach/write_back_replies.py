@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from netkv.control.messages import Bit, Message, Op, Stamp, Status
+from netkv.model.messages import Bit, Message, Op, Stamp, Status
 from tests.p4programs.farreach.write_back import FULL, INCARNATION, WriteBackStf, owned_by, write
 
 HALF = 1 << 31

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from netkv.control.messages import Bit, Message, Op, Slot, Stamp
+from netkv.model.messages import Bit, Message, Op, Slot, Stamp
 from tests.p4programs.farreach.write_back import (
     FULL,
     INCARNATION,

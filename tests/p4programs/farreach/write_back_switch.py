@@ -7,8 +7,8 @@ from typing import Self
 
 from netkv import _engine
 from netkv.control import base
-from netkv.control.messages import Message, decode
-from netkv.control.topology import CPU_PORT, SERVICE_IP, client_ip
+from netkv.model.messages import Message, decode
+from netkv.model.topology import CPU_PORT, SERVICE_IP, client_ip
 from netkv.p4rt import entities, p4info
 from netkv.sim.tables import Tables
 from tests.p4programs.farreach.write_back import INCARNATION, tables

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from netkv.control.messages import Bit, Message, Op, Stamp
-from netkv.control.topology import CONTROLLER_IP
+from netkv.model.messages import Bit, Message, Op, Stamp
+from netkv.model.topology import CONTROLLER_IP
 from tests.p4programs.farreach.write_back import (
     FULL,
     INCARNATION,

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from netkv.control.base import InsertEntry
-from netkv.control.messages import CacheMetadata, Message, Op, Status
-from netkv.control.topology import CONTROLLER_IP, SERVICE_IP
+from netkv.model.messages import CacheMetadata, Message, Op, Status
+from netkv.model.topology import CONTROLLER_IP, SERVICE_IP
 from netkv.schemes.netcache.control_plane import LOOKUP
 from tests.p4programs.stf import CLIENT_1, EDGES, SERVER_PORTS, SERVERS, Stf, encode
 

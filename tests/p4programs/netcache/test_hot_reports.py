@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from netkv import _engine
-from netkv.control.messages import CacheMetadata, Message, Op, encode
-from netkv.control.topology import CPU_PORT, SERVICE_IP
+from netkv.kits.write_through.digests import decode_hot_key
+from netkv.model.messages import CacheMetadata, Message, Op, encode
+from netkv.model.topology import CPU_PORT, SERVICE_IP
 from netkv.schemes.netcache.control_plane import NetCache
-from netkv.schemes.netcache.digests import decode_hot_key
 from netkv.schemes.netcache.parameters import NetCacheParameters
 from netkv.sim.tables import Tables
 from tests.p4programs.defects import compiled

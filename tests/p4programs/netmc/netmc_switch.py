@@ -7,7 +7,7 @@ from functools import cache
 
 from netkv import _engine, resources
 from netkv.control import base
-from netkv.control.topology import Topology, client_ip, splitter_ip
+from netkv.model.topology import Topology, client_ip, splitter_ip
 from netkv.p4rt import entities, p4info
 from netkv.schemes import compile_program
 from netkv.schemes.netmc.control_plane import NetMc

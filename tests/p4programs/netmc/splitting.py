@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from netkv.control.messages import Message, Op
-from netkv.control.topology import (
+from netkv.model.messages import Message, Op
+from netkv.model.topology import (
     CONTROLLER_IP,
     COORDINATOR_IP,
     CPU_PORT,

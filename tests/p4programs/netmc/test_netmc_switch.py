@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from netkv.control.topology import client_ip, mac_of, server_ip, splitter_ip
+from netkv.model.topology import client_ip, mac_of, server_ip, splitter_ip
 from tests.p4programs.netmc import multiget
 from tests.p4programs.netmc.netmc_switch import NetMcSwitch
 from tests.p4programs.netmc.splitting import FIGURES, LARGE_TOPOLOGY, MALFORMED, SINGLE, TOPOLOGY

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from netkv.control.messages import Message, Op
-from netkv.control.topology import CPU_PORT, SERVICE_IP
+from netkv.model.messages import Message, Op
+from netkv.model.topology import CPU_PORT, SERVICE_IP
 from tests.checksums import with_ipv4_checksum
 from tests.p4programs.stf import (
     CLIENT_1,

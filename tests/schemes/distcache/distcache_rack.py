@@ -31,9 +31,9 @@ from netkv.control.base import (
     TableWritten,
     TopologyChanged,
 )
-from netkv.control.messages import Datagram, Message, Op, decode, encode
-from netkv.control.network import spine_leaf
-from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, client_ip
+from netkv.model.messages import Datagram, Message, Op, decode, encode
+from netkv.model.network import spine_leaf
+from netkv.model.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, client_ip
 from netkv.p4rt import p4info
 from netkv.schemes.distcache.control_plane import DistCache
 from netkv.schemes.distcache.parameters import DistCacheParameters

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from netkv.control.base import MILLISECOND, SECOND, Nanoseconds
 from netkv.control.message_numbers import is_newer
-from netkv.control.messages import CacheMetadata, Datagram, Message, Op, Status, encode
-from netkv.control.topology import CONTROLLER_IP, SERVICE_IP, server_ip
+from netkv.model.messages import CacheMetadata, Datagram, Message, Op, Status, encode
+from netkv.model.topology import CONTROLLER_IP, SERVICE_IP, server_ip
 
 RETRY = 4 * MILLISECOND
 LEASE = SECOND

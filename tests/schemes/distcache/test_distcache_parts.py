@@ -27,9 +27,11 @@ from netkv.control.base import (
     Timer,
     TopologyChanged,
 )
-from netkv.control.messages import CacheMetadata, Datagram, Load, Message, Op, decode, encode
-from netkv.control.network import spine_leaf
-from netkv.control.topology import CONTROLLER_IP, Topology, server_ip
+from netkv.kits.write_through.digests import HotKey
+from netkv.kits.write_through.entries import Candidate, Record, State
+from netkv.model.messages import CacheMetadata, Datagram, Load, Message, Op, decode, encode
+from netkv.model.network import spine_leaf
+from netkv.model.topology import CONTROLLER_IP, Topology, server_ip
 from netkv.schemes.distcache import SCHEME
 from netkv.schemes.distcache.control_plane import DistCache
 from netkv.schemes.distcache.options import DistCacheOptions
@@ -37,8 +39,6 @@ from netkv.schemes.distcache.parameters import TIME_UNIT, DistCacheParameters, o
 from netkv.schemes.distcache.restarts import WINDOW, Restarts
 from netkv.schemes.distcache.service import UpperService
 from netkv.schemes.distcache.switches import Role, Switch, upper_number
-from netkv.schemes.netcache.digests import HotKey
-from netkv.schemes.netcache.entries import Candidate, Record, State
 from tests.lab.racks import spec
 from tests.p4programs.distcache.layers import key
 from tests.schemes.netcache.netcache_rack import encode_hot_key

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netkv.control.base import MILLISECOND
-from netkv.control.messages import Op
+from netkv.model.messages import Op
 from netkv.schemes.distcache.control_plane import DistCache
 from tests.schemes.distcache.distcache_rack import EDGE, NETWORK, PARAMETERS, op_of
 from tests.schemes.distcache.test_distcache_traps import LEAF, SERVER, SPINE, rack_of

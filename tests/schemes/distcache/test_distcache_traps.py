@@ -24,7 +24,7 @@ from netkv.control.base import (
     SwitchLost,
     TableWritten,
 )
-from netkv.control.messages import Op, decode, encode
+from netkv.model.messages import Op, decode, encode
 from netkv.schemes.distcache.control_plane import DistCache
 from tests.schemes import mutants, traps
 from tests.schemes.distcache.distcache_rack import (

@@ -29,8 +29,8 @@ from netkv.control.base import (
     TableRead,
     TableWritten,
 )
-from netkv.control.messages import Bit, Message, Op, Stamp, decode, encode
-from netkv.control.topology import CONTROLLER_IP, CPU_PORT
+from netkv.model.messages import Bit, Message, Op, Stamp, decode, encode
+from netkv.model.topology import CONTROLLER_IP, CPU_PORT
 from netkv.schemes.distreach.chain_switch import INCARNATION, SETTINGS, Content
 from netkv.schemes.distreach.incarnations import Incarnations
 from netkv.schemes.distreach.recovery import Recovery, Step

@@ -43,7 +43,7 @@ from netkv.control.base import (
     TableWritten,
     TopologyChanged,
 )
-from netkv.control.messages import (
+from netkv.model.messages import (
     Bit,
     Datagram,
     MalformedFrameError,
@@ -55,8 +55,8 @@ from netkv.control.messages import (
     decode,
     encode,
 )
-from netkv.control.network import SwitchPlan, spine_leaf
-from netkv.control.topology import CPU_PORT
+from netkv.model.network import SwitchPlan, spine_leaf
+from netkv.model.topology import CPU_PORT
 from netkv.p4rt import entities, p4info
 from netkv.schemes.distreach.chain_switch import SETTINGS, Mode
 from netkv.schemes.distreach.control_plane import DistReach

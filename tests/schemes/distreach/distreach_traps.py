@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from netkv.control.base import MILLISECOND, Nanoseconds, Preload
-from netkv.control.messages import Op, Status
+from netkv.model.messages import Op, Status
 from tests.schemes import traps
 from tests.schemes.distreach.distreach_rack import OPTIONS, Hop, Rack, Switch, System
 from tests.schemes.farreach.farreach_rack import key_of

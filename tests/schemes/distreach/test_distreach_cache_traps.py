@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from netkv.control.base import MILLISECOND, SECOND, DeleteEntry, InsertEntry, Preload
-from netkv.control.messages import Op
+from netkv.model.messages import Op
 from tests.schemes.distreach import control_mutants, program_mutants
 from tests.schemes.distreach.distreach_rack import LOOKUP, Hop, System
 from tests.schemes.distreach.distreach_traps import (

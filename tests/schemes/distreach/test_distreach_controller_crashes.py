@@ -12,7 +12,7 @@ from itertools import pairwise
 import pytest
 
 from netkv.control.base import MILLISECOND, SECOND, Preload, Recovered
-from netkv.control.messages import Op
+from netkv.model.messages import Op
 from tests.schemes.distreach import control_mutants, program_mutants
 from tests.schemes.distreach.distreach_rack import Rack, System
 from tests.schemes.distreach.distreach_traps import KEY, KEYS, evict, ready_rack

@@ -18,11 +18,11 @@ from netkv.control.base import (
     SetDefault,
     TableWrite,
 )
-from netkv.control.messages import Op
 from netkv.control.saves import RETRY_DELAY
+from netkv.kits.write_back.record import Record
+from netkv.model.messages import Op
 from netkv.schemes.distreach.chain_switch import INCARNATION
 from netkv.schemes.distreach.incarnations import Incarnations, SavedError
-from netkv.schemes.farreach.record import Record
 from tests.schemes.distreach.distreach_rack import Rack, System
 from tests.schemes.distreach.distreach_traps import (
     KEY,

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from netkv.control.base import MILLISECOND, PacketIn
-from netkv.control.messages import Op, Status, encode
-from netkv.control.topology import CONTROLLER_IP, SERVICE_IP
+from netkv.model.messages import Op, Status, encode
+from netkv.model.topology import CONTROLLER_IP, SERVICE_IP
 from netkv.schemes.distreach.recovery import Recovery, Step
 from tests.schemes.distreach.distreach_rack import Hop, Rack, System
 from tests.schemes.distreach.distreach_traps import (

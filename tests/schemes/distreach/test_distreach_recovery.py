@@ -19,8 +19,8 @@ from netkv.control.base import (
     Recovering,
     TableRead,
 )
-from netkv.control.messages import Message, Op, Stamp, Status, decode, encode
-from netkv.control.topology import CONTROLLER_IP, SERVICE_IP, server_ip
+from netkv.model.messages import Message, Op, Stamp, Status, decode, encode
+from netkv.model.topology import CONTROLLER_IP, SERVICE_IP, server_ip
 from netkv.schemes.distreach.recovery import Step
 from tests.schemes.distreach.distreach_rack import Rack, System
 from tests.schemes.distreach.distreach_traps import (

@@ -7,7 +7,7 @@ harm, and with each mutant, which must do harm. The table of both is in `docs/te
 from __future__ import annotations
 
 from netkv.control.base import MILLISECOND, SECOND
-from netkv.control.messages import Op
+from netkv.model.messages import Op
 from tests.schemes.distreach import control_mutants, program_mutants
 from tests.schemes.distreach.distreach_rack import Hop, Rack, Switch, System
 from tests.schemes.distreach.distreach_traps import (

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from netkv.lab.rack import LiveRack
-from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
-from netkv.rack.report import RackEvent, RackSample
+from netkv.live.rack import LiveRack
+from netkv.model.report import RackEvent, RackSample
+from netkv.model.spec import ClosedLoop, WorkloadSpec
+from netkv.schemes.spec import LabSpec, RackSpec
 from tests.lab.racks import finish, running, sampled
 from tests.waiting import until_async
 

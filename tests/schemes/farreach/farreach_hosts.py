@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from netkv.control.base import MILLISECOND, SECOND, Nanoseconds
 from netkv.control.message_numbers import is_newer
-from netkv.control.messages import NO_BITS, Bit, Datagram, Message, Op, Stamp, Status
-from netkv.control.topology import CONTROLLER_IP, SERVICE_IP, Host, client_ip
-from netkv.schemes.farreach.record import Record, is_later, pack
+from netkv.kits.write_back.record import Record, is_later, pack
+from netkv.model.messages import NO_BITS, Bit, Datagram, Message, Op, Stamp, Status
+from netkv.model.topology import CONTROLLER_IP, SERVICE_IP, Host, client_ip
 
 PAIR = 24
 PIECE = 6

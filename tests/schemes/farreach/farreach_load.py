@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from netkv.control.base import MILLISECOND, SECOND
-from netkv.control.messages import Op
+from netkv.model.messages import Op
 from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.farreach.parameters import FarReachParameters
 from tests.schemes.farreach.farreach_operations import Operations

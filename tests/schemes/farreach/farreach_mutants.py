@@ -21,7 +21,7 @@ from netkv.control.base import (
     SendFrame,
     SetDefault,
 )
-from netkv.control.messages import Bit, Message, Op, Stamp, decode, encode
+from netkv.model.messages import Bit, Message, Op, Stamp, decode, encode
 from netkv.schemes.farreach.checkpoint_format import State, from_bytes, to_bytes
 from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.farreach.release import Releases

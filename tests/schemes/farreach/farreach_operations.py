@@ -1,9 +1,9 @@
 """Operations of clients that a test waits for, in racks with FarReach's servers and clients."""
 
 from netkv.control.base import SECOND
-from netkv.control.messages import Message, Op, Status
-from netkv.control.topology import Topology
-from netkv.schemes.farreach.record import Record
+from netkv.kits.write_back.record import Record
+from netkv.model.messages import Message, Op, Status
+from netkv.model.topology import Topology
 from tests.schemes.farreach.farreach_hosts import AnswerChecker, ClientProcess, PendingRequest, Shim
 from tests.schemes.virtual_rack import VirtualRack
 

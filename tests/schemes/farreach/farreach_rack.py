@@ -31,8 +31,8 @@ from netkv.control.base import (
     TableWrite,
     TableWritten,
 )
-from netkv.control.messages import Datagram, Message, decode, encode
-from netkv.control.topology import CPU_PORT, Topology
+from netkv.model.messages import Datagram, Message, decode, encode
+from netkv.model.topology import CPU_PORT, Topology
 from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.farreach.parameters import FarReachParameters
 from tests.schemes.farreach.farreach_hosts import AnswerChecker, ClientProcess, Shim

@@ -1,9 +1,9 @@
 """The expected content of a snapshot: the records of all valid entries at its point."""
 
 from netkv.control.base import TableWrite
-from netkv.control.messages import Bit, Stamp
+from netkv.kits.write_back.record import Record
+from netkv.model.messages import Bit, Stamp
 from netkv.schemes.farreach.checkpoint_format import State, from_bytes
-from netkv.schemes.farreach.record import Record
 from tests.schemes.farreach.farreach_rack import Rack
 
 Expected = dict[bytes, tuple[int, int, bool, bytes]]

@@ -17,17 +17,8 @@ from netkv.control.base import (
     TableWrite,
 )
 from netkv.control.message_numbers import is_newer
-from netkv.control.messages import (
-    Bit,
-    Datagram,
-    Message,
-    Op,
-    Slot,
-    Stamp,
-    decode,
-    encode,
-)
-from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, Topology
+from netkv.model.messages import Bit, Datagram, Message, Op, Slot, Stamp, decode, encode
+from netkv.model.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, Topology
 from netkv.p4rt import entities, p4info
 from netkv.sim.tables import PACKET_HEADER_BYTES, Tables
 

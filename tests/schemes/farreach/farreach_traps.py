@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from netkv.control.base import MILLISECOND, SECOND
-from netkv.control.messages import Op
+from netkv.kits.write_back.entries import Candidate
+from netkv.model.messages import Op
 from netkv.schemes.farreach.control_plane import FarReach
-from netkv.schemes.farreach.entries import Candidate
 from netkv.schemes.farreach.parameters import FarReachParameters
 from tests.schemes import traps
 from tests.schemes.farreach.farreach_load import KEYS, stocked_rack

@@ -24,11 +24,11 @@ from netkv.control.base import (
     TableWritten,
     Timer,
 )
-from netkv.control.messages import Bit, Message, Op, Stamp, decode, encode
-from netkv.control.topology import CONTROLLER_IP, SERVICE_IP, Topology, client_ip
+from netkv.kits.write_back.record import Record, pack
+from netkv.model.messages import Bit, Message, Op, Stamp, decode, encode
+from netkv.model.topology import CONTROLLER_IP, SERVICE_IP, Topology, client_ip
 from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.farreach.parameters import FarReachParameters
-from netkv.schemes.farreach.record import Record, pack
 from tests.schemes.farreach.farreach_rack import key_of
 
 KEYS = 10_000

@@ -14,8 +14,8 @@ from netkv.control.base import (
     Preload,
     TableWrite,
 )
-from netkv.control.messages import Datagram, Message, Op, Status
-from netkv.control.topology import CPU_PORT
+from netkv.model.messages import Datagram, Message, Op, Status
+from netkv.model.topology import CPU_PORT
 from netkv.schemes.farreach.parameters import FarReachParameters
 from tests.schemes.farreach.farreach_load import stocked_rack
 from tests.schemes.farreach.farreach_rack import IMPAIRED, UNIMPAIRED, Rack, key_of, observing

@@ -7,8 +7,8 @@ mutant, which must do harm. The table of both is in `docs/testing.md`.
 import pytest
 
 from netkv.control.base import MILLISECOND, SECOND, DeleteEntry, Preload
+from netkv.kits.write_back.entries import Candidate
 from netkv.schemes.farreach.control_plane import FarReach
-from netkv.schemes.farreach.entries import Candidate
 from tests.schemes.farreach import farreach_mutants as mutants
 from tests.schemes.farreach.farreach_load import KEYS
 from tests.schemes.farreach.farreach_rack import Net

@@ -6,17 +6,11 @@ from random import Random
 import pytest
 
 from netkv.control.base import Note, Save, Saved
-from netkv.control.messages import Bit
 from netkv.control.saves import RETRY_DELAY
+from netkv.kits.write_back.record import MalformedRecordsError, Record, is_later, pack, unpack
+from netkv.model.messages import Bit
 from netkv.schemes.farreach.checkpoint import Checkpoint
 from netkv.schemes.farreach.checkpoint_format import Client, SavedError, State, from_bytes, to_bytes
-from netkv.schemes.farreach.record import (
-    MalformedRecordsError,
-    Record,
-    is_later,
-    pack,
-    unpack,
-)
 
 RECORDS = (
     Record(b"k" * 16, 2, 0xFFFFFFFF, int(Bit.DIRTY | Bit.LATEST), b"value"),

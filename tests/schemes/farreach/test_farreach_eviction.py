@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from netkv.control.base import MILLISECOND, SECOND, DeleteEntry
-from netkv.control.messages import Datagram, Message, Op
+from netkv.model.messages import Datagram, Message, Op
 from netkv.schemes.farreach.parameters import FarReachParameters
 from tests.schemes.farreach.farreach_load import KEYS, SMALL, Load, stocked_rack
 from tests.schemes.farreach.farreach_rack import IMPAIRED, UNIMPAIRED, Rack

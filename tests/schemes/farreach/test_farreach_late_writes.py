@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netkv.control.base import MILLISECOND, Preload
-from netkv.control.messages import Datagram, Op
+from netkv.model.messages import Datagram, Op
 from netkv.schemes.farreach.control_plane import FarReach
 from tests.schemes.farreach.farreach_rack import Rack
 from tests.schemes.farreach.farreach_traps import KEY, crash, make_rack, read

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from netkv.control.base import MILLISECOND, SECOND, PacketIn, Preload
-from netkv.control.messages import Bit, Datagram, Message, Op, Stamp, encode
-from netkv.control.topology import CONTROLLER_IP
+from netkv.kits.write_back.record import Record
+from netkv.model.messages import Bit, Datagram, Message, Op, Stamp, encode
+from netkv.model.topology import CONTROLLER_IP
 from netkv.schemes.farreach.checkpoint_format import Client, State, from_bytes, to_bytes
 from netkv.schemes.farreach.parameters import FarReachParameters
-from netkv.schemes.farreach.record import Record
 from tests.schemes.farreach.farreach_load import KEYS, SMALL, Load, stocked_rack
 from tests.schemes.farreach.farreach_rack import IMPAIRED, Rack
 

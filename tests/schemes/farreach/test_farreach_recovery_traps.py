@@ -7,12 +7,12 @@ mutant, which must do harm. The table of both is in `docs/testing.md`.
 import pytest
 
 from netkv.control.base import MILLISECOND, SECOND, Nanoseconds
-from netkv.control.messages import Bit, Op
+from netkv.kits.write_back.record import Record
+from netkv.model.messages import Bit, Op
 from netkv.schemes.farreach import recovery
 from netkv.schemes.farreach.checkpoint_format import Client, State, to_bytes
 from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.farreach.heartbeat import Heartbeat
-from netkv.schemes.farreach.record import Record
 from tests.schemes.farreach import farreach_mutants as mutants
 from tests.schemes.farreach.farreach_rack import Net
 from tests.schemes.farreach.farreach_traps import KEY, LOST, check, crash, make_rack, read

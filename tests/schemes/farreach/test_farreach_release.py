@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from netkv.control.base import MILLISECOND, SECOND, Preload
-from netkv.control.messages import Bit, Datagram, Message, Op
+from netkv.kits.write_back.record import Record
+from netkv.model.messages import Bit, Datagram, Message, Op
 from netkv.schemes.farreach.parameters import FarReachParameters
-from netkv.schemes.farreach.record import Record
 from netkv.schemes.farreach.release import PAIRS, parts_of
 from tests.schemes.farreach.farreach_load import KEYS, stocked_rack
 from tests.schemes.farreach.farreach_rack import IMPAIRED, Rack, key_of, observing

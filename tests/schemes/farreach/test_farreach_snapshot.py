@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from netkv.control.base import MILLISECOND, SECOND, InsertEntry, ModifyEntry, TableWrite
-from netkv.control.messages import Datagram, Op
+from netkv.model.messages import Datagram, Op
 from netkv.schemes.farreach.checkpoint_format import State, from_bytes
 from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.snapshot_tables import SNAPSHOT

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from netkv.control.base import MILLISECOND, SECOND, Nanoseconds, Preload
-from netkv.control.messages import Bit, Op
+from netkv.kits.write_back.record import Record
+from netkv.kits.write_back.validity import Validity
+from netkv.model.messages import Bit, Op
 from netkv.schemes.farreach import control_plane
 from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.farreach.gc_watermark import GcWatermark
-from netkv.schemes.farreach.record import Record
-from netkv.schemes.farreach.validity import Validity
 from tests.schemes.farreach import farreach_mutants as mutants
 from tests.schemes.farreach.farreach_load import KEYS, SMALL, Load
 from tests.schemes.farreach.farreach_rack import Net, Rack

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import create_autospec
 
-from netkv.control.messages import Message, Op, Stamp
 from netkv.control.pending_requests import PendingRequests
+from netkv.kits.write_back.record import Record, pack
+from netkv.model.messages import Message, Op, Stamp
 from netkv.schemes.farreach.client_collection import ClientCollection
 from netkv.schemes.farreach.gc_watermark import GcWatermark
-from netkv.schemes.farreach.record import Record, pack
 from netkv.schemes.farreach.release import Releases
 from netkv.schemes.farreach.snapshot import Taken
 

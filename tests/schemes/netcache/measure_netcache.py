@@ -21,10 +21,10 @@ from netkv.control.base import (
     Started,
     TableWritten,
 )
-from netkv.control.messages import CHUNK_BYTES, CacheMetadata, Op, Status, decode, encode
-from netkv.control.topology import CONTROLLER_IP, SERVICE_IP, Topology
+from netkv.kits.write_through.digests import HotKey
+from netkv.model.messages import CHUNK_BYTES, CacheMetadata, Op, Status, decode, encode
+from netkv.model.topology import CONTROLLER_IP, SERVICE_IP, Topology
 from netkv.schemes.netcache.control_plane import NetCache
-from netkv.schemes.netcache.digests import HotKey
 from netkv.schemes.netcache.parameters import NetCacheParameters
 from tests.schemes.netcache.netcache_rack import LOOKUP, encode_hot_key, key_of
 

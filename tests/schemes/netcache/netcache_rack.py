@@ -30,10 +30,10 @@ from netkv.control.base import (
 )
 from netkv.control.forwarding import ForwardingOnly
 from netkv.control.message_numbers import is_newer
-from netkv.control.messages import CacheMetadata, Message, Op, Status, decode, encode
-from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP
+from netkv.kits.write_through.digests import HOT_KEY, HotKey
+from netkv.model.messages import CacheMetadata, Message, Op, Status, decode, encode
+from netkv.model.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP
 from netkv.schemes.netcache.control_plane import NetCache
-from netkv.schemes.netcache.digests import HOT_KEY, HotKey
 from tests.schemes.virtual_rack import Network, VirtualRack
 
 LOOKUP = "NetkvIngress.lookup.cache"

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from netkv.schemes.netcache.cache_records import Records
-from netkv.schemes.netcache.entries import Candidate, Record, State
+from netkv.kits.write_through.cache_records import Records
+from netkv.kits.write_through.entries import Candidate, Record, State
 from tests.schemes.netcache.measure_netcache import Script, burst, fill
 from tests.schemes.netcache.netcache_rack import key_of
 

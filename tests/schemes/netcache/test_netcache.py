@@ -13,10 +13,10 @@ from netkv.control.base import (
     Preload,
     TableWritten,
 )
-from netkv.control.messages import CacheMetadata, Message, Op, Status, encode
-from netkv.control.topology import CONTROLLER_IP, Topology
+from netkv.kits.write_through.digests import HotKey
+from netkv.model.messages import CacheMetadata, Message, Op, Status, encode
+from netkv.model.topology import CONTROLLER_IP, Topology
 from netkv.schemes.netcache.control_plane import TRIES, NetCache
-from netkv.schemes.netcache.digests import HotKey
 from netkv.schemes.netcache.parameters import NetCacheParameters
 from tests.schemes.netcache.netcache_rack import LOOKUP, NetCacheRack, encode_hot_key, key_of
 from tests.schemes.virtual_rack import Network

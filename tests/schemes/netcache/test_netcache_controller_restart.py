@@ -3,7 +3,7 @@
 import pytest
 
 from netkv.control.base import MILLISECOND, SECOND, Preload
-from netkv.control.topology import Topology
+from netkv.model.topology import Topology
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
 from tests.schemes.netcache.netcache_rack import LEASE, NetCacheRack, key_of

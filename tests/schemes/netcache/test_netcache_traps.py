@@ -23,8 +23,8 @@ from netkv.control.base import (
     Preload,
     SendFrame,
 )
-from netkv.control.messages import CacheMetadata, Message, Op, decode, encode
-from netkv.control.topology import CONTROLLER_IP, Topology
+from netkv.model.messages import CacheMetadata, Message, Op, decode, encode
+from netkv.model.topology import CONTROLLER_IP, Topology
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
 from tests.schemes import mutants, traps

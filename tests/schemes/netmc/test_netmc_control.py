@@ -18,19 +18,14 @@ from netkv.control.base import (
     TableWritten,
 )
 from netkv.control.forwarding import ForwardingOnly
-from netkv.control.network import Network, rack, racks, spine_leaf
-from netkv.control.topology import (
-    COORDINATOR_IP,
-    Topology,
-    client_ip,
-    server_ip,
-    splitter_ip,
-)
 from netkv.errors import MisfitError
-from netkv.lab.spec import LabSpec, WorkloadSpec
-from netkv.rack import layout
-from netkv.schemes import netmc
+from netkv.model import layout
+from netkv.model.network import Network, rack, racks, spine_leaf
+from netkv.model.spec import WorkloadSpec
+from netkv.model.topology import COORDINATOR_IP, Topology, client_ip, server_ip, splitter_ip
+from netkv.schemes import checks, netmc
 from netkv.schemes.netmc.control_plane import LOOP_PORT, NetMc
+from netkv.schemes.spec import LabSpec
 from tests.p4programs.netmc import multiget
 from tests.p4programs.netmc.multiget import Multiget
 from tests.p4programs.netmc.netmc_switch import NetMcSwitch
@@ -260,12 +255,12 @@ def test_header_has_a_field_for_each_server_of_a_rack(
     assert netmc.srv_fields(lab) == fields
     network = layout.of_lab(lab, clients=1, coordinator=False)
     assert max(len(plan.topology.local or ()) for plan in network.switches) == fields
-    netmc.SCHEME.check(lab, WorkloadSpec())
+    checks.check(netmc.SCHEME, lab, WorkloadSpec())
 
 
 def test_racks_too_large_for_the_header_are_refused() -> None:
     with pytest.raises(MisfitError, match="room for 32 servers in the header"):
-        netmc.SCHEME.check(LabSpec(servers=33), WorkloadSpec())
+        checks.check(netmc.SCHEME, LabSpec(servers=33), WorkloadSpec())
     for fields in (0, 33):
         with pytest.raises(ValueError, match="1 to 32 SRV fields"):
             NetMc(Topology.of_ports([1], [2]), fields)

@@ -293,7 +293,7 @@ fn wait(
     queue.push(Reverse((pending.due, request)));
 }
 
-/// The fields of a `CacheMetadata` of netkv/control/messages.py.
+/// The fields of a `CacheMetadata` of netkv/model/messages.py.
 fn metadata_of(metadata: &Bound<'_, PyAny>) -> PyResult<(u32, u32, u8)> {
     let py = metadata.py();
     Ok((

@@ -25,7 +25,7 @@ impl ClientRole {
             Ok(Self {
                 role: Role::new(py, class, ()).map_err(PyValueError::new_err)?,
                 actions: module(py)?.getattr("Actions")?.unbind(),
-                decode: py.import("netkv.control.messages")?.getattr("decode")?.unbind(),
+                decode: py.import("netkv.model.messages")?.getattr("decode")?.unbind(),
             })
         })
     }

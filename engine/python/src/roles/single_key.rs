@@ -25,7 +25,7 @@ impl ServerRole {
     /// Creates an object of the class with this name.
     pub fn new(name: &'static str, options: &ServerOptions, now: Nanos) -> Outcome<Self> {
         load("servers", name, |py, class| {
-            let codec = py.import("netkv.control.messages")?;
+            let codec = py.import("netkv.model.messages")?;
             Ok(Self {
                 name: name.trim_start_matches(PREFIX),
                 role: Role::new(py, class, (options_of(py, options)?, now))

@@ -41,7 +41,7 @@ impl Classes {
                 packet_in: class("PacketIn")?,
                 table_written: class("TableWritten")?,
                 continued: class("Continued")?,
-                message_of: py.import("netkv.control.messages")?.getattr("message_of")?.unbind(),
+                message_of: py.import("netkv.model.messages")?.getattr("message_of")?.unbind(),
             })
         })
     }

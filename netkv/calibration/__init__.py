@@ -1,0 +1,1 @@
+"""`netkv calibrate`: measures the machine for the simulator's profile `this-machine`."""

@@ -1,0 +1,1 @@
+"""What several schemes share; each kit is named after what it does."""

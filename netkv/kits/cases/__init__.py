@@ -1,0 +1,1 @@
+"""Random cases of `netkv soak`: draws, and situations that the kits' schemes adapt."""

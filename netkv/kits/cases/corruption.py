@@ -1,0 +1,92 @@
+"""Cases of `netkv soak` whose links flip bits of frames.
+
+In a share of the cases, a share of the links' faults corrupt frames besides what else they do, and
+further links corrupt frames at times at which they have no other fault. The draws have a source of
+their own, so all other draws of a seed are as without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TypeVar
+
+from netkv.kits.cases.random_draw import RandomDraw
+from netkv.model import random_faults as faults
+from netkv.model.case import Fault, GenericCase
+from netkv.model.events import TimelineEvent
+from netkv.model.nodes import Node
+
+CaseT = TypeVar("CaseT", bound=GenericCase)
+
+_SOURCE = 2 << 32
+"""More than the seeds of a search, and the sources of the case generator."""
+SHARE = 0.6
+"""Of the cases."""
+_OF_FAULTS = 0.5
+"""Share of a case's faults of links that corrupt, too."""
+_LOW, HIGH = 0.005, 0.3
+"""Limits of the probability that a frame is corrupted."""
+
+
+def source(case: GenericCase) -> RandomDraw:
+    """The draws about corruption in a case, which change no other draw of its seed."""
+    return RandomDraw(case.seed + _SOURCE)
+
+
+def with_corruption(case: CaseT, optional: Collection[type[Node]]) -> CaseT:
+    """The case with corruption among its faults, or as it is.
+
+    `optional`: its kinds of nodes that not all racks have.
+    """
+    draw = source(case)
+    if not draw.chance(SHARE):
+        return case
+    # A rare burst seldom ends an operation, a frequent one meets the repetitions, too.
+    high = draw.scale(_LOW, HIGH)
+    found = [_corrupting(draw, fault, high) for fault in case.faults]
+    found += _alone(draw, case, high, optional)
+    return case.model_copy(update={"faults": tuple(sorted(found, key=lambda it: it.begin.at))})
+
+
+def _corrupting(draw: RandomDraw, fault: Fault, high: float) -> Fault:
+    """A fault of a link that corrupts, too; another one as it is."""
+    if (link := fault.begin.link) is None or not draw.chance(_OF_FAULTS):
+        return fault
+    link = link.model_copy(update={"corrupt": draw.scale(_LOW / 2, high)})
+    return fault.model_copy(update={"begin": fault.begin.model_copy(update={"link": link})})
+
+
+def _alone(
+    draw: RandomDraw, case: GenericCase, high: float, optional: Collection[type[Node]]
+) -> Iterator[Fault]:
+    """Faults of links that only corrupt, at times at which their link has no other fault."""
+    every, last = case.duration * draw.scale(0.05, 1), case.duration * draw.scale(0.01, 0.5)
+    events = faults.random_schedule(
+        draw.seed(),
+        case.duration,
+        case.rack.lab,
+        ["corrupt"],
+        every=every,
+        last=last,
+        optional=optional,
+    )
+    begun: dict[str, TimelineEvent] = {}
+    for event in events:
+        assert event.link is not None, "only links corrupt"
+        if (begin := begun.pop(event.link.node, None)) is None:
+            begun[event.link.node] = event
+        elif not any(_meets(begin, event, fault) for fault in case.faults):
+            assert begin.link is not None, "a fault of a link begins and ends at that link"
+            link = begin.link.model_copy(update={"corrupt": draw.scale(_LOW / 2, high)})
+            yield Fault(begin=begin.model_copy(update={"link": link}), end=event)
+
+
+def _meets(begin: TimelineEvent, end: TimelineEvent, other: Fault) -> bool:
+    """Whether another fault is of the same link and of the same time."""
+    return (
+        other.begin.link is not None
+        and begin.link is not None
+        and other.begin.link.node == begin.link.node
+        and other.begin.at <= end.at
+        and (other.end is None or begin.at <= other.end.at)
+    )

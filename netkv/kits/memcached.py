@@ -1,0 +1,4 @@
+"""What schemes with memcached's protocol share."""
+
+ROLE = "memcached"
+"""The role of servers and clients (engine/roles)."""

@@ -1,0 +1,1 @@
+"""Requests for several keys of different servers: checks of loads, and metrics."""

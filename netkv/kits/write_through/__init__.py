@@ -1,0 +1,1 @@
+"""Write-through caches in switches (Jin et al., SOSP 2017): insertion, eviction, statistics."""

@@ -1,1 +1,0 @@
-"""Live racks and labs: specification, nodes, start, status and stop."""

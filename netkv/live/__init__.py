@@ -1,0 +1,1 @@
+"""The driver in wall time: nodes, links and controllers are processes and sockets."""

@@ -1,0 +1,50 @@
+"""The addresses of a switch port and of a switch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netkv.model.network import Place
+from netkv.model.nodes import Switch
+from netkv.model.topology import Topology
+
+
+@dataclass(frozen=True)
+class Cable:
+    """One switch port and its two addresses."""
+
+    port: int
+    switch: str
+    """`127.0.0.1:P`, bound by the switch; or its interface."""
+    peer: str
+    """`127.0.0.1:Q`, bound by the node at the other end; or its interface."""
+    ring: str | None = None
+    """The ring of the interfaces; None for UDP sockets."""
+    at: str = Switch.NAME
+    """Name of the switch."""
+
+    @property
+    def switch_end(self) -> tuple[str, str]:
+        """The switch's end, as in `_engine.SwitchNode`: bind and peer, or ring and interface."""
+        return (self.switch, self.peer) if self.ring is None else (self.ring, self.switch)
+
+    @property
+    def peer_end(self) -> dict[str, str]:
+        """The node's end, as in configurations of nodes."""
+        if self.ring is None:
+            return {"bind": self.peer, "peer": self.switch}
+        return {"bind": self.ring, "peer": self.peer}
+
+
+@dataclass(frozen=True)
+class SwitchCabling:
+    """The addresses of a switch."""
+
+    name: str
+    topology: Topology
+    """For its control plane."""
+    ports: tuple[tuple[int, str, str], ...]
+    """Its ports, as in `_engine.SwitchNode`: number, bind and peer, or ring and interface."""
+    p4runtime: str
+    """Address of its P4Runtime server."""
+    place: Place = "servers"

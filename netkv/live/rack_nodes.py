@@ -1,0 +1,677 @@
+"""The nodes of a live rack: processes, and the controller, whose tasks run in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import shutil
+import time
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from netkv.errors import UsageError
+from netkv.live import cabling, cores
+from netkv.live.cable import Cable
+from netkv.live.cabling import Cabling
+from netkv.live.channel import ControlChannel
+from netkv.live.controller import Controller
+from netkv.live.poll import Answer, Poll
+from netkv.live.process import BusyPortError, Kind, NodeProcess
+from netkv.live.shards import Shards
+from netkv.live.target import Target
+from netkv.model import layout, nodes
+from netkv.model.hardware import Pinned
+from netkv.model.nodes import Direction, NodeError, Storage
+from netkv.model.report import EventKind
+from netkv.rack.base import Rack
+from netkv.rack.rerouting import Rerouting
+
+if TYPE_CHECKING:
+    from netkv.control import base
+    from netkv.live.cable import SwitchCabling
+    from netkv.model.link import Link
+    from netkv.model.topology import Topology
+
+_REBIND_TIMEOUT = 5.0
+"""Seconds for the addresses of a node that has ended to become free again."""
+
+
+class RackOfNodes(Rack):
+    """The rack as its nodes see it (`netkv.live.rack.LiveRack`)."""
+
+    directory: Path
+    """Takes logs and data."""
+    target: Target
+    shards: Shards
+    controller: LiveController
+    switch_nodes: tuple[LiveSwitch, ...]
+    cards: tuple[nodes.Card, ...]
+    links: tuple[LiveLink, ...]
+
+    @property
+    @abstractmethod
+    def cabled(self) -> bool:
+        """Whether the rack has addresses."""
+
+    @property
+    @abstractmethod
+    def cabling(self) -> Cabling:
+        """Its addresses."""
+
+    @abstractmethod
+    def data(self, name: str) -> Path:
+        """The directory for the files of a node."""
+
+    @abstractmethod
+    async def wipe_shards(self, servers: Iterable[int]) -> None:
+        """Deletes the records of servers in Redis."""
+
+    @abstractmethod
+    def processes_changed(self) -> None:
+        """A process was started or has ended."""
+
+    @abstractmethod
+    def process_ended(self, process: NodeProcess) -> None:
+        """A process has ended, expected or not."""
+
+    @abstractmethod
+    def fail(self, node: str, text: str) -> None:
+        """A node has ended unexpectedly."""
+
+
+class LiveNode(nodes.Node):
+    """A node that is a process."""
+
+    KIND: ClassVar[Kind]
+    """Kind of the process (`netkv.live.node`), unless `_kind` is overridden."""
+    COUNTERS: ClassVar[str] = "statistics"
+    """The command for the counters of samples."""
+
+    def __init__(self, name: str, rack: RackOfNodes) -> None:
+        self.name = name
+        self.process: NodeProcess | None = None
+        """The newest process; None before the first."""
+        self._rack = rack
+        self._counters = Poll(lambda: self._once_ready(self.COUNTERS))
+
+    @property
+    def running(self) -> bool:
+        return self.process is not None and self.process.running
+
+    async def kill(self) -> None:
+        await self._running_process().kill()
+        self._ended("killed")
+
+    async def stop(self) -> None:
+        await self._running_process().stop()
+        self._ended("stopped")
+
+    async def start(self, storage: Storage | None = None) -> None:
+        self._check_startable(storage)
+        found = await self._settle_storage(storage)
+        deadline = time.monotonic() + _REBIND_TIMEOUT
+        while True:
+            try:
+                await self.launch()
+                break
+            except BusyPortError:
+                if time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(0.1)
+        self._rack.emit("started", self.name, f"The node '{self.name}' was started again{found}.")
+
+    async def launch(self) -> None:
+        """Starts a process and waits until it is ready; raises `NodeError`."""
+        self.process = self._new_process(self._rack.directory / "logs" / f"{self.name}.log")
+        await self.process.spawn()
+        self._pin(self.process)
+        # Reported before it is ready: a clean-up after a crash needs every process.
+        self._rack.processes_changed()
+        await self.process.configure()
+
+    def _pin(self, process: NodeProcess) -> None:
+        kind = self._kind
+        pinned: Pinned = "switch" if kind == "bmv2" or kind == "external-switch" else kind
+        if process.identity is not None:
+            cores.pin(process.identity.pid, self._rack.spec.lab.cores.get(pinned, ()))
+
+    async def request(self, do: str, arguments: dict[str, Any] | None = None) -> Any:
+        """Sends a command to the process; raises `NodeError`."""
+        return await self._running_process().command(do, arguments)
+
+    async def statistics(self) -> dict[str, Any]:
+        """Its counters; empty if it does not answer."""
+        return await self._answer("statistics")
+
+    async def poll(self, within: float) -> Answer | None:
+        """Its counters, empty if it does not run; None if it has not answered `within` seconds."""
+        try:
+            answers = await self._counters.answers(within)
+        except NodeError:
+            return Answer(time.monotonic(), {})
+        return answers[-1] if answers else None
+
+    async def _answer(self, do: str) -> dict[str, Any]:
+        try:
+            answer: dict[str, Any] = await self.request(do)
+            return answer
+        except NodeError:
+            return {}
+
+    async def _once_ready(self, do: str) -> dict[str, Any]:
+        """The answer to a command, however long it takes. A process that starts does not run yet:
+        it would answer when it is ready."""
+        process = self._running_process()
+        if not process.ready:
+            raise NodeError(f"The node '{self.name}' is starting.")
+        answer: dict[str, Any] = await process.command(do, timeout=None)
+        return answer
+
+    def _running_process(self) -> NodeProcess:
+        if self.process is None or not self.process.running:
+            raise NodeError(f"The node '{self.name}' is not running.")
+        return self.process
+
+    def _ended(self, how: EventKind) -> None:
+        self._rack.emit(how, self.name, f"The node '{self.name}' was {how}.")
+        self._rack.processes_changed()
+
+    async def _settle_storage(self, storage: Storage | None) -> str:  # noqa: ARG002 (Servers)
+        """Keeps or deletes stored records before a start; returns the end of the event's text."""
+        return ""
+
+    def _new_process(self, log: Path) -> NodeProcess:
+        config = self._configuration()
+        return NodeProcess(self.name, self._kind, config, log, self._rack.process_ended)
+
+    @property
+    def _kind(self) -> Kind:
+        return self.KIND
+
+    @abstractmethod
+    def _configuration(self) -> dict[str, Any]:
+        """The configuration of a new process."""
+
+
+class LiveSwitch(LiveNode, nodes.Switch):
+    """The process of a switch; its kind depends on the target."""
+
+    def __init__(self, name: str, number: int, rack: RackOfNodes) -> None:
+        super().__init__(name, rack)
+        self._number = number
+
+    @property
+    def _kind(self) -> Kind:
+        return self._rack.target.kind
+
+    @property
+    def captures_frames(self) -> bool:
+        """Whether it can capture frames that arrive: a switch of the engine can."""
+        return self._kind == "switch"
+
+    def _configuration(self) -> dict[str, Any]:
+        rack = self._rack
+        links = [impaired for link in rack.links for impaired in link.impaired(self)]
+        rack.controller.switch_launched(self.name)
+        seed = rack.spec.seed + self._number
+        return rack.target.switch_config(rack.cabling.switch(self.name), seed, links)
+
+
+class LiveRedisServer(LiveNode, nodes.RedisServer):
+    """A redis-server with the records of one storage server."""
+
+    KIND = "redis"
+
+    def __init__(self, server: int, rack: RackOfNodes) -> None:
+        super().__init__(f"{self.NAME}{server}", rack)
+        self._server = server
+
+    def _new_process(self, log: Path) -> NodeProcess:
+        def note(text: str) -> None:
+            self._rack.emit("note", self.name, text)
+
+        return self._rack.shards.new_server(self._server, log, self._rack.process_ended, note)
+
+    def _configuration(self) -> dict[str, Any]:
+        raise AssertionError("a redis-server has none")
+
+
+class LiveLink(nodes.Link):
+    """A link, which is impaired by the switch at a port of which it is."""
+
+    _rack: RackOfNodes
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._impairments: dict[Direction, dict[str, float]] = {}
+
+    async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
+        self._impairments[direction] = dict(impairment)
+        for switch in self._rack.switch_nodes:
+            if switch.name == self._at[0] and switch.running:
+                await switch.request("impair", self._settings(direction))
+
+    def impaired(self, switch: LiveSwitch) -> list[dict[str, Any]]:
+        """Its impairments, for the configuration of a new process of this switch."""
+        if switch.name != self._at[0]:
+            return []
+        return [self._settings(direction) for direction in self._impairments]
+
+    def _settings(self, direction: Direction) -> dict[str, Any]:
+        return {
+            "port": self._at[1],
+            "direction": self._seen_from_the_port(direction),
+            "impairment": self._impairments[direction],
+        }
+
+    def _seen_from_the_port(self, direction: Direction) -> Direction:
+        """The direction as the switch calls it: to or from what is at the port."""
+        return direction
+
+    @property
+    @abstractmethod
+    def _at(self) -> tuple[str, int]:
+        """Switch and port."""
+
+
+class LiveCable(LiveLink, nodes.Cable):
+    """A cable between two switches; the second one impairs it."""
+
+    def __init__(self, link: Link, rack: RackOfNodes) -> None:
+        super().__init__()
+        self.name = layout.cable_name(link.a, link.b)
+        self._rack = rack
+        self._link = link
+
+    def _seen_from_the_port(self, direction: Direction) -> Direction:
+        return "from" if direction == "to" else "to"
+
+    @property
+    def _at(self) -> tuple[str, int]:
+        return self._link.b, self._link.b_port
+
+
+class LiveLinkedNode(LiveLink, LiveNode, nodes.LinkedNode):
+    """A process at the end of a link."""
+
+    @property
+    def _at(self) -> tuple[str, int]:
+        return self._cable.at, self._cable.port
+
+    @property
+    @abstractmethod
+    def _cable(self) -> Cable:
+        """Its cable to the switch."""
+
+
+def _refuse_behind(name: str, card: str) -> NoReturn:
+    # The switch impairs links, and this one does not reach it.
+    raise UsageError(
+        f"Live, the link between '{name}' and its card cannot be impaired; that of '{card}' to the "
+        "switch can."
+    )
+
+
+class LiveServers(LiveLinkedNode, nodes.Servers):
+    """A process with storage servers."""
+
+    KIND = "server"
+
+    def __init__(self, index: int, servers: Sequence[int], rack: RackOfNodes) -> None:
+        super().__init__(f"{self.NAME}{index}", rack)
+        self._index = index
+        self.indices = tuple(servers)
+        """Of its storage servers."""
+        self._slow = 1.0
+
+    async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
+        if self._rack.cards and self._rack.scheme.card_before == "servers":
+            _refuse_behind(self.name, self._rack.cards[self._index].name)
+        await super().impair(direction, impairment)
+
+    async def slow(self, factor: float) -> None:
+        self._slow = factor
+        if self.running:
+            await self.request("slow", {"factor": factor})
+
+    @property
+    def _cable(self) -> Cable:
+        return self._rack.cabling.servers[self._index]
+
+    def _configuration(self) -> dict[str, Any]:
+        rack = self._rack
+        rack.sampler.servers.forget(self.indices)
+        return cabling.server_config(
+            rack.spec,
+            rack.cabling,
+            self._index,
+            rack.scheme.server_role,
+            rack.data(self.name),
+            rack.shards.places(self.indices),
+            self._slow,
+        )
+
+    async def _settle_storage(self, storage: Storage | None) -> str:
+        backend = self._rack.spec.lab.backend
+        durable = backend != "memory"
+        if storage == "kept" and not durable:
+            raise UsageError(
+                f"The records of '{self.name}' cannot be kept: a store in memory ends with its "
+                f"process ('lab.backend: rocksdb' and 'redis' keep them)."
+            )
+        if storage == "lost" and backend == "redis":
+            await self._rack.wipe_shards(self.indices)
+        elif storage == "lost" and durable:
+            shutil.rmtree(self._rack.data(self.name), ignore_errors=True)
+        lost = storage == "lost" or not durable
+        return ", without its written records" if lost else ""
+
+
+class LiveCoordinator(LiveLinkedNode, nodes.Coordinator):
+    """The process of the coordinator."""
+
+    KIND = "coordinator"
+
+    @property
+    def _cable(self) -> Cable:
+        assert self._rack.cabling.coordinator is not None
+        return self._rack.cabling.coordinator
+
+    def _configuration(self) -> dict[str, Any]:
+        self._rack.sampler.coordinator.forget()
+        return cabling.coordinator_config(self._rack.spec, self._rack.cabling)
+
+
+class LiveClient(LiveLinkedNode, nodes.Client):
+    """The process of the load generator."""
+
+    KIND = "client"
+
+    def __init__(self, name: str, rack: RackOfNodes) -> None:
+        super().__init__(name, rack)
+        self._samples = Poll(lambda: self._once_ready("sample"))
+
+    async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
+        if self._rack.cards and self._rack.scheme.card_before == "clients":
+            _refuse_behind(self.name, self._rack.cards[0].name)
+        await super().impair(direction, impairment)
+
+    async def command(self, command: dict[str, Any]) -> dict[str, Any]:
+        result: dict[str, Any] = await self.request("client", {"command": command})
+        return result
+
+    async def samples(self, within: float) -> list[Answer]:
+        """Figures of the load, each since the one before; none if it has not answered `within`
+        seconds, an empty one if it does not run."""
+        try:
+            return await self._samples.answers(within)
+        except NodeError:
+            return [Answer(time.monotonic(), {})]
+
+    @property
+    def _cable(self) -> Cable:
+        return self._rack.cabling.client
+
+    def _configuration(self) -> dict[str, Any]:
+        rack = self._rack
+        return cabling.client_config(rack.spec, rack.cabling, rack.scheme)
+
+
+class LiveController(nodes.Controller):
+    """The controllers of all switches. `stop` and `kill` have the same effect."""
+
+    def __init__(self, rack: RackOfNodes) -> None:
+        self.name = self.NAME
+        self._rack = rack
+        self._channel = ControlChannel()
+        self._controllers: list[Controller] = []
+        """One for each switch, or one for all; empty if it was stopped."""
+        self._set_up: set[str] = set()
+        """The switches whose present process has had a controller."""
+        self._out_of_reach: dict[frozenset[str], int] = {}
+        """Number of cached entries in the switches of each ended controller, when it ended."""
+        self._blank: set[str] = set()
+        """The switches that were started while no controller could reach them."""
+        self._bytes_of_ended: Counter[str] = Counter()
+        """Bytes between ended controllers and each switch."""
+        self._preloaded = 0
+        """Number of entries that the controllers were told to cache."""
+
+    @property
+    def running(self) -> bool:
+        return self.present and all(each.running for each in self._controllers)
+
+    @property
+    def present(self) -> bool:
+        """Whether one was started and not stopped; it may have failed."""
+        return bool(self._controllers)
+
+    @property
+    def set_up(self) -> bool:
+        """Whether every switch that runs has had a controller."""
+        return all(it.name in self._set_up for it in self._rack.switch_nodes if it.running)
+
+    async def kill(self) -> None:
+        await self._end("killed")
+
+    async def stop(self) -> None:
+        await self._end("stopped")
+
+    async def start(self, storage: Storage | None = None) -> None:
+        """Starts a new one with saved state only; it sets the switches up after this call."""
+        if self.running:
+            raise UsageError("The controller is running already.")
+        self._check_startable(storage)
+        await self.launch(())
+        self._rack.emit("started", self.name, "A new controller has taken over.")
+
+    def kill_after(self, actions: int) -> None:
+        raise UsageError(
+            f"A live controller cannot be killed after {actions} more actions; 'kill' kills it now."
+        )
+
+    def partition(self) -> None:
+        self._channel.cut()
+
+    def heal(self) -> None:
+        self._channel.heal()
+        self._blank.clear()
+
+    @property
+    def partitioned(self) -> bool:
+        """Whether the control channel is cut."""
+        return self._channel.is_cut
+
+    async def launch(self, preload: Sequence[bytes]) -> None:
+        """Replaces the controllers; the new ones cache the keys of `preload`."""
+        await self.quit()
+        rack = self._rack
+        rerouting = Rerouting(
+            rack.cabling.network,
+            self._change,
+            lambda text: rack.emit("control", self.name, text),
+        )
+        self._preloaded = 0
+        self._out_of_reach.clear()
+        self._blank.clear()
+        for group in self._groups():
+            at_switches = [it.topology.is_local for it in group.values()]
+            # A switch caches keys of its own servers only.
+            local = [key for key in preload if any(at(key) for at in at_switches)]
+            self._preloaded += len(local)
+            self._controllers.append(
+                Controller(
+                    self._control_plane(group),
+                    group,
+                    rack.target,
+                    channel=self._channel,
+                    preload=local,
+                    saved=self._saved(group),
+                    on_note=lambda text: rack.emit("control", self.name, text),
+                    on_recovery=functools.partial(self._recovery, group),
+                    on_failure=lambda text: rack.fail(self.name, text),
+                    on_service=rerouting.set_service,
+                )
+            )
+        self._set_up.update(switch.name for switch in rack.cabling.switches)
+        await asyncio.gather(*(each.start() for each in self._controllers))
+
+    def _groups(self) -> Iterator[dict[str, SwitchCabling]]:
+        """The switches of each controller, by the names that its control plane uses."""
+        cabling = self._rack.cabling
+        if self._rack.scheme.network_control_plane is None:
+            for switch in cabling.switches:
+                yield {"": switch}
+            return
+        plans = (plan.name for plan in cabling.network.switches)
+        yield dict(zip(plans, cabling.switches, strict=True))
+
+    def _control_plane(self, group: Mapping[str, SwitchCabling]) -> base.ControlPlane:
+        scheme, spec = self._rack.scheme, self._rack.spec
+        if scheme.network_control_plane is not None:
+            return scheme.network_control_plane(spec, self._rack.cabling.network)
+        (switch,) = group.values()
+        return scheme.control_plane(spec, switch.topology)
+
+    def _recovery(
+        self, group: Mapping[str, SwitchCabling], it: base.Recovering | base.Recovered
+    ) -> None:
+        self._rack.emit_recovery(group[it.switch].name, it)
+
+    def _change(self, switch: str, topology: Topology) -> None:
+        """The topology of a switch has changed."""
+        # While controllers end, one of them may still notice that its switch has failed.
+        for controller in self._controllers:
+            for name, connection in controller.connections.items():
+                if connection.node == switch:
+                    controller.change(name, topology)
+
+    async def ready(self, timeout: float) -> None:  # noqa: ASYNC109
+        """Waits until all control planes are ready; raises `NetkvError` after `timeout` seconds."""
+        await asyncio.gather(*(each.ready(timeout) for each in self._controllers))
+
+    async def quit(self) -> None:
+        """Ends the controllers, if there are any."""
+        ended, self._controllers = self._controllers, []
+        for controller in ended:
+            switches = frozenset(it.node for it in controller.connections.values())
+            self._out_of_reach[switches] = self._cached_of(controller)
+            for connection in controller.connections.values():
+                self._bytes_of_ended[connection.node] += connection.bytes
+            with contextlib.suppress(Exception):
+                await controller.stop()
+
+    def forget(self) -> None:
+        """Deletes the saved state of an earlier rack's controllers in this directory."""
+        for file in self._rack.data(self.name).glob("saved*"):
+            file.unlink(missing_ok=True)
+
+    def switch_launched(self, switch: str) -> None:
+        """Handles the start of a switch, which is set up only if a controller is present."""
+        if self.present:
+            self._set_up.add(switch)
+        else:
+            self._set_up.discard(switch)
+        if self.partitioned or not self.present:
+            self._blank.add(switch)
+
+    @property
+    def cached_count(self) -> int:
+        """Number of cached entries, as the control planes know. Of controllers that have ended or
+        cannot reach their switches, it is the last one, unless all switches have lost their state
+        since."""
+        ended = self._out_of_reach.items()
+        return sum(map(self._cached_of, self._controllers)) + sum(
+            count for switches, count in ended if self._keep_state(switches)
+        )
+
+    def _cached_of(self, controller: Controller) -> int:
+        switches = frozenset(it.node for it in controller.connections.values())
+        known = controller.handles or (self.partitioned and self._keep_state(switches))
+        return controller.cached if known else 0
+
+    def _keep_state(self, switches: frozenset[str]) -> bool:
+        """Whether one of them has run on since a controller could reach it."""
+        running = {it.name for it in self._rack.switch_nodes if it.running}
+        return bool(switches & running - self._blank)
+
+    @property
+    def filled(self) -> float | None:
+        """How full the caches are with preloaded entries, 0 to 1; None if there are none."""
+        return min(self.cached_count / self._preloaded, 1.0) if self._preloaded else None
+
+    def cached_keys(self) -> set[bytes]:
+        """The keys that the control planes consider cached."""
+        return {key for each in self._controllers for key in each.cached_keys()}
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Of each controller: its `switches`, whether it runs, its counters, and the number of
+        records that it considers cached."""
+        return [
+            {
+                "switches": [it.node for it in each.connections.values()],
+                "running": each.running,
+                "statistics": each.statistics(),
+                "cached": self._cached_of(each),
+            }
+            for each in self._controllers
+        ]
+
+    def cached_at(self, switch: str) -> set[bytes]:
+        """The keys that the control planes of a switch consider cached. A control plane of several
+        switches does not tell which of them has a key."""
+        return {
+            key
+            for each in self._controllers
+            if any(it.node == switch for it in each.connections.values())
+            for key in each.cached_keys()
+        }
+
+    def registered_clients(self) -> list[int]:
+        """The clients whose deregistration a control plane waits for."""
+        return sorted({n for each in self._controllers for n in each.clients_present()})
+
+    def servers(self) -> dict[str, tuple[str, int]]:
+        """For each switch the address of its P4Runtime server and its device id; none before the
+        addresses are chosen."""
+        if not self._rack.cabled:
+            return {}
+        device_id = self._rack.target.device_id
+        return {it.name: (it.p4runtime, device_id) for it in self._rack.cabling.switches}
+
+    def arbitration(self) -> dict[str, dict[str, Any]]:
+        """For each switch whose controller runs, its role among the P4Runtime clients
+        (`Candidate.to_json`)."""
+        return {
+            connection.node: connection.candidate.to_json()
+            for controller in self._controllers
+            if controller.running
+            for connection in controller.connections.values()
+        }
+
+    @property
+    def bytes(self) -> dict[str, int]:
+        """Bytes between all controllers so far and each switch."""
+        connections = (it for each in self._controllers for it in each.connections.values())
+        running = Counter({it.node: it.bytes for it in connections})
+        return dict(self._bytes_of_ended + running)
+
+    def dropped(self) -> dict[str, int]:
+        """Messages dropped because their queues were full (`Controller.dropped`)."""
+        return dict(sum((Counter(it.dropped()) for it in self._controllers), Counter()))
+
+    def _saved(self, group: Mapping[str, SwitchCabling]) -> Path:
+        folder = self._rack.data(self.name)
+        first, *others = (switch.name for switch in group.values())
+        one_of_several = not others and first != LiveSwitch.NAME
+        return folder / (f"saved-{first}" if one_of_several else "saved")
+
+    async def _end(self, how: EventKind) -> None:
+        if not self.present:
+            raise NodeError("The controller is not running.")
+        await self.quit()
+        self._rack.emit(how, self.name, f"The controller was {how}.")

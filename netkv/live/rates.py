@@ -1,0 +1,206 @@
+"""Rates of a live rack: from its samples, and from the counters of its nodes.
+
+The load of servers and the figures of the load generator come from `RackSample`. Those of switches,
+links and external clients are differences of counters that `LiveRack.sample` has read. A counter
+that became smaller is that of a node that was started again, so it has counted since then. A node
+that runs and has not answered has no rates; those of its next answer are over the time since its
+last one.
+
+A switch counts frames and bytes at each port. The rates of a link are those of its port at the
+switch; while the switch does not answer, they are the frames that the node at the end has counted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from netkv.live.picture import PictureLink
+from netkv.model.report import ClientSample, RackSample
+
+if TYPE_CHECKING:
+    from netkv.live.external_clients import ExternalClient
+    from netkv.live.rack import LiveRack
+
+SWITCH_DROPS = (
+    "malformed",
+    "unrouted",
+    "send_drops",
+    "receive_drops",
+    "crossing_drops",
+    "cpu_queue_drops",
+    "report_drops",
+    "digest_drops",
+    "packet_out_drops",
+    "links_dropped",
+)
+"""Counters of frames and messages that a switch has dropped at full queues or as invalid."""
+
+
+class Rates:
+    """The counters of each node at its last answer."""
+
+    def __init__(self, links: Sequence[PictureLink]) -> None:
+        """`links`: of the rack (`picture.of_rack`)."""
+        self._links = [link for link in links if link.a_port is not None]
+        self._before: dict[str, dict[str, Any]] = {}
+        self._at: dict[str, float] = {}
+        """When each node has answered."""
+        self._sampled_at: float | None = None
+
+    def begin(self, rack: LiveRack) -> None:
+        """Begins an interval with the counters that the rack has just read."""
+        self._sampled_at = time.monotonic()
+        self._before.update(rack.counters)
+        self._at.update(dict.fromkeys(rack.counters, self._sampled_at))
+
+    def take(self, rack: LiveRack, sample: RackSample) -> dict[str, Any] | None:
+        """What `netkv.api.models.labs.LabSample` describes, without its number; None if there was
+        no interval yet."""
+        before, at, sampled_at = dict(self._before), dict(self._at), self._sampled_at
+        self.begin(rack)
+        now = self._sampled_at
+        if sampled_at is None or now is None or now <= sampled_at:
+            return None
+        seconds = now - sampled_at
+
+        def interval(node: str) -> float:
+            return self._at.get(node, now) - at.get(node, sampled_at)
+
+        def rises(node: str) -> dict[str, float]:
+            # The load generator measures its interval itself; that of a late answer is missing.
+            own = sample.client.interval if node == rack.client.name else 0.0
+            counts = rack.counters.get(node, {})
+            return _rises(counts, before.get(node, {}), max(own, interval(node)))
+
+        return {
+            "time": sample.time,
+            "interval": seconds,
+            "phase": sample.phase,
+            **_load(sample, rack.programs.values()),
+            "server_load": [
+                None if server in sample.silent_servers else load
+                for server, load in enumerate(sample.server_load)
+            ],
+            "server_dropped": list(sample.server_dropped),
+            "cached": sample.cached,
+            "control_plane_bytes_per_s": {
+                name: count / seconds
+                for name, count in sample.control_plane_bytes_by_switch.items()
+            },
+            "control_dropped": sample.control_dropped,
+            "reports_dropped": sample.reports_dropped,
+            "switches": {
+                it.name: _switch(rises(it.name))
+                for it in rack.switch_nodes
+                if it.name in rack.counters
+            },
+            "links": {**_of_hosts(rack, rises), **self._of_ports(rack, before, interval)},
+            "programs": {
+                name: {
+                    "to_per_s": each.received_per_s,
+                    "from_per_s": each.sent_per_s,
+                    "reads_per_s": each.reads_per_s,
+                    "hits_per_s": each.hits_per_s,
+                }
+                for name, each in rack.programs.items()
+            },
+            "running": {**rack.running, rack.controller.name: rack.controller.running},
+        }
+
+    def _of_ports(
+        self, rack: LiveRack, before: Mapping[str, Any], interval: Callable[[str], float]
+    ) -> dict[str, dict[str, float | None]]:
+        """Rates of links as the switches at their ends have counted them."""
+
+        return {
+            link.name: {
+                "to_per_s": rise["sent"],
+                "from_per_s": rise["received"],
+                "to_bytes_per_s": rise["sent_bytes"],
+                "from_bytes_per_s": rise["received_bytes"],
+            }
+            for link in self._links
+            if (rise := self._of_port(rack, link, before, interval(link.a)))
+        }
+
+    @staticmethod
+    def _of_port(
+        rack: LiveRack, link: PictureLink, before: Mapping[str, Any], seconds: float
+    ) -> dict[str, float]:
+        def counts(of_nodes: Mapping[str, Any]) -> dict[str, int]:
+            ports: Mapping[str, Any] = of_nodes.get(link.a, {}).get("ports", {})
+            return dict(ports.get(str(link.a_port), {}))
+
+        return _rises(counts(rack.counters), counts(before), seconds)
+
+
+def _of_hosts(
+    rack: LiveRack, rises: Callable[[str], dict[str, float]]
+) -> dict[str, dict[str, float | None]]:
+    """Rates of links as the nodes at their ends have counted them, without bytes."""
+    switches = {it.name for it in rack.switch_nodes}
+    found = {name: rises(name) for name in rack.counters if name not in switches}
+    return {
+        name: {
+            "to_per_s": rise["received"],
+            "from_per_s": rise["sent"],
+            "to_bytes_per_s": None,
+            "from_bytes_per_s": None,
+        }
+        for name, rise in found.items()
+        if "received" in rise
+    }
+
+
+def _load(sample: RackSample, programs: Iterable[ExternalClient]) -> dict[str, Any]:
+    """The figures of the load generator; the hit ratio is that of programs, too."""
+    client = sample.client
+
+    def rate(count: int) -> float:
+        return count / client.interval if client.interval > 0 else 0.0
+
+    others = list(programs)
+    reads = rate(client.reads) + sum(each.reads_per_s for each in others)
+    hits = rate(client.hits) + sum(each.hits_per_s for each in others)
+    return {
+        "throughput": client.throughput,
+        "reads_per_s": rate(client.reads),
+        "writes_per_s": rate(client.writes),
+        "hits_per_s": rate(client.hits),
+        "hit_ratio": hits / reads if reads else None,
+        "retries": client.retries,
+        "lost": client.lost,
+        "stale_reads": client.stale_reads,
+        "latency_us": _latency(client, sample.client_statistics.get("latency_ns")),
+        "linearizable": sample.client_statistics.get("linearizable"),
+    }
+
+
+def _latency(client: ClientSample, found: Mapping[str, float] | None) -> dict[str, float] | None:
+    if not client.completed or found is None:
+        return None
+    return {name: value / 1000 for name, value in found.items()}
+
+
+def _switch(rise: Mapping[str, float]) -> dict[str, float]:
+    return {
+        "received_per_s": rise.get("received", 0.0),
+        "sent_per_s": rise.get("sent", 0.0),
+        "received_bytes_per_s": rise.get("received_bytes", 0.0),
+        "sent_bytes_per_s": rise.get("sent_bytes", 0.0),
+        "packet_ins_per_s": rise.get("packet_ins", 0.0),
+        "packet_outs_per_s": rise.get("packet_outs", 0.0),
+        "digests_per_s": rise.get("digests", 0.0),
+        "drops_per_s": sum(rise.get(name, 0.0) for name in SWITCH_DROPS),
+    }
+
+
+def _rises(now: Mapping[str, Any], before: Mapping[str, Any], seconds: float) -> dict[str, float]:
+    """How fast each counter has risen, per second."""
+    return {
+        name: (value - earlier if value >= (earlier := before.get(name, 0)) else value) / seconds
+        for name, value in now.items()
+        if type(value) is int
+    }

@@ -1,0 +1,1 @@
+"""What a rack, a network, an event, an option and a case are: data without a registry."""

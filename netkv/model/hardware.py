@@ -1,0 +1,225 @@
+"""The hardware of one rack, without options of schemes: servers, clients, switches."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from netkv.errors import FieldError
+from netkv.options import RATE, SECONDS, Formerly, Spec
+
+Backend = Literal["memory", "rocksdb", "redis"]
+ELSEWHERE = "p4runtime://"
+"""Begins the target of a switch that runs elsewhere."""
+_ADDRESS = rf"^{ELSEWHERE}\S+:\d+$"
+
+
+def _known(target: Any) -> Any:
+    if target in ("engine", "bmv2") or re.match(_ADDRESS, str(target)):
+        return target
+    raise FieldError(f"it is '{target}'; it should be 'engine', 'bmv2' or '{ELSEWHERE}HOST:PORT'")
+
+
+Target = Annotated[
+    Literal["engine", "bmv2"] | Annotated[str, Field(pattern=_ADDRESS)], BeforeValidator(_known)
+]
+"""The switch that executes P4 programs: netkv's own engine, bmv2, or one that runs elsewhere."""
+Fabric = Literal["udp", "veth"]
+"""The links of a live rack."""
+Executor = Literal["compiled", "interpreter"]
+Pinned = Literal["switch", "server", "coordinator", "client", "card", "redis"]
+"""A kind of processes of a live rack."""
+Pipelines = Literal[1, 2, 4]
+
+
+class TopologySpec(Spec):
+    """Switches and their connections. What is left out is that of the scheme."""
+
+    kind: Literal["rack", "racks", "spine-leaf"] = "rack"
+    """`rack`: one switch for all hosts. `racks`: several racks, each with a switch, joined by a
+    core switch. `spine-leaf`: layers of switches, with servers below the last and clients above the
+    first. Live, several switches need `target: engine` and `fabric: udp`."""
+    racks: Annotated[int, Field(ge=1, le=64)] = 2
+    """`racks`: number of racks, including that of the clients."""
+    layers: Annotated[int, Field(ge=1, le=8)] = 2
+    """`spine-leaf`: layers of switches between clients and servers."""
+    switches: Annotated[int, Field(ge=1, le=16)] = 2
+    """`spine-leaf`: switches in each layer."""
+
+    def describe(self) -> str:
+        """In words: `2 layers of 2 switches`."""
+        return {
+            "rack": "one switch",
+            "racks": f"{self.racks} rack{'s' if self.racks > 1 else ''}",
+            "spine-leaf": (
+                f"{self.layers} layer{'s' if self.layers > 1 else ''} of {self.switches} "
+                f"switch{'es' if self.switches > 1 else ''}"
+            ),
+        }[self.kind]
+
+    @property
+    def switches_of_servers(self) -> int:
+        """Number of switches with servers."""
+        return {"rack": 1, "racks": max(self.racks - 1, 1), "spine-leaf": self.switches}[self.kind]
+
+
+class RedisSpec(Spec):
+    """Redis as a back end (docs/backends.md)."""
+
+    fsync: Literal["always", "everysec", "never"] = "always"
+    """For Redis servers that netkv starts: when writes are flushed to the disk. `always`: before
+    they are acknowledged; `everysec`: within a second or two; `never`: when the kernel decides.
+    """
+    timeout: Annotated[float, Field(gt=0, le=60), SECONDS] = 2.0
+    """Time without an answer after which a Redis server counts as down."""
+    addresses: tuple[Annotated[str, Field(pattern=r"^[^\s:]+:\d+$|^\[[^\s]+\]:\d+$")], ...] = ()
+    """`host:port` of existing Redis servers; netkv then starts none. Storage servers are assigned
+    to them in turn. With `cluster` these are addresses of some servers of the cluster."""
+    cluster: bool = False
+    """Whether the addresses belong to a Redis Cluster."""
+    prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,40}$")] = "netkv"
+    """Prefix of the keys at these addresses. A lab that starts deletes existing keys with it."""
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> RedisSpec:
+        if self.cluster and not self.addresses:
+            text = "a cluster needs the 'addresses' of a server of it, or of several"
+            raise FieldError(text, "cluster")
+        return self
+
+
+class SwitchPort(Spec):
+    """A port of a switch that runs elsewhere, and how its frames get there."""
+
+    node: str
+    """The node that is attached: `client`, `servers-0`, `servers-1`, ..., `coordinator`, and
+    `external-1`, ... for programs that use the lab."""
+    number: Annotated[int, Field(ge=1, le=509)]
+    """The port's number at the switch."""
+    via: Annotated[str, Field(pattern=r"^(grpc://\S+:\d+|[^\s/:]{1,15})$")]
+    """The network interface that is cabled to the port (root or CAP_NET_RAW), or
+    `grpc://HOST:PORT`: the `--dp-grpc-server-addr` of a bmv2, which serves all its ports."""
+
+
+class SwitchSpec(Spec):
+    """A switch that runs elsewhere; only with `lab.target: p4runtime://HOST:PORT`."""
+
+    device_id: Annotated[int, Field(ge=1)] = 1
+    """Its P4Runtime device id."""
+    ports: list[SwitchPort] = Field(default_factory=list)
+    """Its ports, one for each node."""
+    config: str = "bmv2"
+    """The program for the controller to load: `bmv2`, as p4c compiles it; `bundle`, for netkv's own
+    switch; or a file that another compiler has made for this switch, with `p4info`."""
+    p4info: str | None = None
+    """The file with the P4Info of `config`, a serialized message."""
+
+    @model_validator(mode="after")
+    def _numbers_differ(self) -> SwitchSpec:
+        numbers: dict[int, str] = {}
+        for index, port in enumerate(self.ports):
+            if port.node in numbers.values():
+                raise FieldError(f"'{port.node}' has a port already", "ports", index, "node")
+            if (other := numbers.setdefault(port.number, port.node)) != port.node:
+                text = f"port {port.number} is that of '{other}' already"
+                raise FieldError(text, "ports", index, "number")
+        return self
+
+    @model_validator(mode="after")
+    def _described(self) -> SwitchSpec:
+        given = self.config not in ("bmv2", "bundle")
+        if given and self.p4info is None:
+            text = f"the program '{self.config}' needs 'p4info', the file with its P4Info"
+            raise FieldError(text, "p4info")
+        if not given and self.p4info is not None:
+            text = f"'config: {self.config}' brings its P4Info itself; leave 'p4info' out"
+            raise FieldError(text, "p4info")
+        return self
+
+
+class GenericLab(Spec):
+    """Options of every lab; those of schemes join them in `GenericLab`."""
+
+    servers: Annotated[int, Field(ge=1, le=128)] = 8
+    """Storage servers. Each owns an equal range of the keys' hash; with schemes for multigets
+    (at most 32 servers) the keys whose hash modulo the number of servers is its own."""
+    server_processes: Annotated[int, Field(ge=1, le=128)] = 1
+    """Shim processes, over which the servers are spread; at least one for each switch with
+    servers."""
+    backend: Backend = "memory"
+    """Storage of the servers' records (docs/backends.md). In the simulator records are in memory,
+    and this selects the costs of operations."""
+    redis: RedisSpec = RedisSpec()
+    """Redis as a back end; only with `lab.backend: redis`."""
+    service_rate: Annotated[float, Field(gt=0), RATE] | None = None
+    """Operations per second that each server can do (server emulation); left out: no limit."""
+    queue_limit: Annotated[int, Field(ge=1)] = 256
+    """Requests that wait at a server with a `service_rate` before further ones are dropped."""
+    host_queue: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """Simulated only: frames that wait for a server's processor; left out: that of the profile."""
+    clients: Annotated[int, Field(ge=1, le=64)] = 1
+    """Number of clients; one load-generator process runs all and checks their joint consistency."""
+    external_clients: Annotated[int, Field(ge=0, le=16), Formerly("guests")] = 4
+    """Live only: number of programs that may use the rack while it is up (`netkv.client`), within
+    the limit of the scheme. Each has a client number and a switch port in addition to those of the
+    load."""
+    target: Target = "engine"
+    """The switch that executes the P4 programs: `engine`, netkv's own; `bmv2`, with p4c and
+    simple_switch_grpc on PATH (docs/bmv2.md); `p4runtime://HOST:PORT`, a switch that runs
+    elsewhere."""
+    switch: SwitchSpec = SwitchSpec()
+    """A switch that runs elsewhere: its ports and its program."""
+    fabric: Fabric = "udp"
+    """Live only: the links of the rack. `udp`: UDP sockets of this machine, without privileges;
+    `veth`: a network namespace for each host, in which any program can use the network across the
+    switch (docs/veth.md); needs root and `target: engine`."""
+    topology: TopologySpec = TopologySpec()
+    """Switches and their connections."""
+    profile: str = "this-machine"
+    """Simulated only: the model of hosts, links and switches. The name of a profile
+    (`this-machine`, `a-cloud-machine`, or the testbed of a scheme's paper) or of a file that ends
+    in `.json` (docs/simulator.md)."""
+    profile_changes: dict[str, float] = Field(default_factory=dict)
+    """Simulated only: changed figures of the profile, by their path in it: `server.get.mean` in
+    microseconds, `control.rate` (`netkv.model.profile`)."""
+    scale: Annotated[float, Field(ge=1, le=1e6)] = 1.0
+    """Simulated only: all parts but the controller are this many times as slow, so that a rack with
+    billions of requests a second fits a machine. Rates in results are those of the slower rack.
+    """
+    executor: Executor = "compiled"
+    """How the engine runs P4 programs: machine code, or step by step (the reference)."""
+    pipelines: Pipelines = 1
+    """Pipelines of each switch, each with its own tables and registers; a scheme may support fewer.
+    """
+
+    cores: dict[Pinned, Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]] = Field(
+        default_factory=dict
+    )
+    """Live only: the processor cores that each kind of processes may use; left out: all. A switch
+    has a thread for each of its pipelines (`{switch: [0, 1], client: [2], server: [3]}`)."""
+
+    @model_validator(mode="after")
+    def _target_can(self) -> GenericLab:
+        if self.target == "engine":
+            return self
+        if self.pipelines != 1:
+            raise FieldError(
+                f"the target '{self.target}' has 1 pipeline; 'pipelines: {self.pipelines}' needs "
+                f"'target: engine'",
+                "pipelines",
+            )
+        if self.fabric != "udp":
+            raise FieldError(
+                f"the fabric '{self.fabric}' needs 'target: engine'; the target '{self.target}' "
+                f"has 'fabric: udp' only",
+                "fabric",
+            )
+        if self.target.startswith(ELSEWHERE) and not self.switch.ports:
+            raise FieldError(
+                f"the target '{self.target}' needs the ports of that switch: 'switch.ports', each "
+                f"with 'node', 'number' and 'via'",
+                "switch",
+            )
+        return self

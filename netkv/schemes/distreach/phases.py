@@ -1,0 +1,3 @@
+"""The phases of a recovery."""
+
+RECOVERY_PHASES = ("load", "update servers", "admit")

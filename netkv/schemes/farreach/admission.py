@@ -1,4 +1,5 @@
-"""Admission of a key to the cache (docs/farreach.md, "Admission"; the paper's III-B and IV-C)."""
+"""Admission of a key to the cache (docs/schemes/farreach.md, "Admission"; the paper's III-B and
+IV-C)."""
 
 # Callbacks have the parameters of their type, whether they use them or not.
 # ruff: noqa: ARG001, ARG005

@@ -1,4 +1,4 @@
-"""Eviction of an entry from the cache (docs/farreach.md, "Eviction"; the paper's III-C)."""
+"""Eviction of an entry from the cache (docs/schemes/farreach.md, "Eviction"; the paper's III-C)."""
 
 # Callbacks have the parameters of their type, whether they use them or not.
 # ruff: noqa: ARG001

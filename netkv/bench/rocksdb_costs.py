@@ -1,7 +1,7 @@
 """Processor time of reads and writes of RocksDB in the calling thread, by where a record is.
 
 The simulator's figures for stores on RocksDB rest on it (`netkv.sim.profiles`). A database with the
-options of a published evaluation (docs/use/performance.md) is loaded in a temporary directory,
+options of a published evaluation (docs/internals/benchmarks.md) is loaded in a temporary directory,
 flushed and compacted. Then batches of operations are timed in turns, one batch of each kind in a
 round, so that other load of the machine affects all kinds. Records are selected by their rank in
 the order of keys, with more than a block between any two of them, so each has a block of its own.

@@ -147,10 +147,10 @@ screenshots: setup test-tools ## Take a picture of each view of the dashboard in
 	@$(BIN)/python -m tests.web.screenshots
 
 docs: setup ## Write the reference documents, which are made of the code
-	@$(BIN)/netkv scenario reference > docs/scenario-reference.md
-	@$(BIN)/netkv runs tables > docs/run-store-tables.md
+	@$(BIN)/netkv scenario reference > docs/use/scenario-reference.md
+	@$(BIN)/netkv runs tables > docs/use/run-store-tables.md
 	@$(BIN)/python -m tests.tables
-	@echo "==> docs/scenario-reference.md, docs/run-store-tables.md, tables of docs/testing.md"
+	@echo "==> docs/use: scenario-reference.md, run-store-tables.md; tables of docs/internals/testing.md"
 
 wheel: setup ## Build a wheel into dist/ that needs no Rust where it is installed
 	@$(BIN)/maturin build -q --release --locked --out dist

@@ -85,7 +85,7 @@ class MalformedFrameError(ValueError):
 class SimulationError(ValueError):
     """A simulated rack cannot continue. `str()` is the reason."""
 
-# The wire format (docs/wire-format.md). Names and numbers are those of engine/wire.
+# The wire format (docs/internals/wire-format.md). Names and numbers are those of engine/wire.
 
 class Op(IntEnum):
     """The operation of a message. A reply has the code of its request plus 1."""
@@ -410,7 +410,7 @@ def udp_frame(source: int, destination: int, port: int, payload: bytes) -> bytes
 
 def corrupted_frame(frame: bytes, seed: int) -> bytes:
     """The frame with a burst of 1 to 15 flipped bits anywhere, which follows from the seed. A frame
-    whose checksums are wrong stays as it is (docs/scenarios.md, "Corrupted frames")."""
+    whose checksums are wrong stays as it is (docs/use/scenarios.md, "Corrupted frames")."""
 
 def client_ip(client: int) -> int:
     """IPv4 address of a client (from 1)."""
@@ -704,7 +704,7 @@ class P4Budget(TypedDict):
     egress: BudgetPipeline
 
 def p4_budget(bundle: bytes) -> P4Budget:
-    """Estimate the resources of a program on a switch like a Tofino (docs/p4.md).
+    """Estimate the resources of a program on a switch like a Tofino (docs/use/p4.md).
 
     Raises ValueError for a program that is too large to estimate.
     """
@@ -1363,7 +1363,7 @@ class FpgaDescription(TypedDict):
     can_trace: bool
 
 class FpgaDesign:
-    """A design for an FPGA in virtual time, simulated cycle by cycle (docs/fpga.md).
+    """A design for an FPGA in virtual time, simulated cycle by cycle (docs/use/fpga.md).
 
     Calls raise ValueError for a wrong argument, RuntimeError for a full queue and for a design
     that has failed (an assertion, `$stop`), OSError for a library or trace that cannot be used; the
@@ -1529,11 +1529,11 @@ class StorageBackend(Protocol):
 
         Keys are 16 bytes; the servers of one process own different ones. Keys that begin with
         b"netkv:" belong to the node: they identify the data set and the executed requests. For a
-        write-back scheme a value is a record (docs/architecture.md). Returns one result for each:
-        the value of a get (None: not found); any value for put and delete. When this returns, the
-        writes must be as durable as the back end guarantees, because the replies are sent at once.
-        After a crash all writes of a batch must be stored or none; otherwise a request may take
-        effect twice. An exception stops the node.
+        write-back scheme a value is a record (docs/internals/architecture.md). Returns one result
+        for each: the value of a get (None: not found); any value for put and delete. When this
+        returns, the writes must be as durable as the back end guarantees, because the replies are
+        sent at once. After a crash all writes of a batch must be stored or none; otherwise a
+        request may take effect twice. An exception stops the node.
         """
 
 @type_check_only
@@ -1783,7 +1783,8 @@ class Session:
         """
 
 class Gateway:
-    """A server of the Redis protocol in front of a rack, in a separate thread (docs/gateway.md)."""
+    """A server of the Redis protocol in front of a rack, in a separate thread
+    (docs/use/gateway.md)."""
 
     def __init__(self, session: Session, settings: str) -> None:
         """Listen at an address. The session is started by the caller, before the gateway, and

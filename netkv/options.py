@@ -2,7 +2,7 @@
 
 Rates are operations per second, times seconds, sizes bytes. Unknown fields are errors, so that a
 misspelt option is never ignored. The docstring of a field is its meaning for users:
-docs/scenario-reference.md is generated from these docstrings (`make docs`).
+docs/use/scenario-reference.md is generated from these docstrings (`make docs`).
 """
 
 from __future__ import annotations

@@ -253,7 +253,7 @@ class Redis:
     def _lost(self, what: str) -> NetkvError:
         return NetkvError(
             f"Redis at {self._place} has lost {what}. Its options 'appendonly' and 'appendfsync' "
-            f"determine which records it keeps (docs/backends.md)."
+            f"determine which records it keeps (docs/use/backends.md)."
         )
 
     def _taken(self) -> NetkvError:

@@ -23,7 +23,7 @@ _STAYS = re.compile(r"\s*(?:\||#|<!--|>|\[[^]]+\]:|$)")
 
 def documents() -> list[Path]:
     """The documents whose lines end at 100 columns: not the generated ones, not the evaluations."""
-    found = sorted((ROOT / "docs").glob("*.md"))
+    found = sorted((ROOT / "docs").rglob("*.md"))
     return [
         path
         for path in found

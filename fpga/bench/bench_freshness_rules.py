@@ -1,4 +1,4 @@
-"""What the answer of the guard table allows: every combination of inputs (docs/lake.md)."""
+"""What the answer of the guard table allows: every combination of inputs (docs/schemes/lake.md)."""
 
 from __future__ import annotations
 

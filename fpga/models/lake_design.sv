@@ -1,5 +1,5 @@
 // LaKe with models of the memories beside the FPGA: the top of the simulated designs.
-// Its ports are those of every top (docs/fpga.md).
+// Its ports are those of every top (docs/use/fpga.md).
 module lake_design #(
     parameter int NETWORK_PORTS = 4,
     parameter int BYTES = 32,  // of a word: 32 or 64

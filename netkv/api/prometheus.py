@@ -1,4 +1,4 @@
-"""The metrics of Prometheus: their names, types and labels (docs/api-labs.md)."""
+"""The metrics of Prometheus: their names, types and labels (docs/use/api-labs.md)."""
 
 from __future__ import annotations
 

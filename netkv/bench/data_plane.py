@@ -1,7 +1,7 @@
 """The benchmark `netkv p4 bench`: packets per second of each path of each program, in memory.
 
 The engine measures (engine/bench); this module selects the cases and makes the document of their
-results. docs/performance.md explains how to read it.
+results. docs/internals/benchmarks.md explains how to read it.
 """
 
 from __future__ import annotations

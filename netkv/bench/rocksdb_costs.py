@@ -1,10 +1,10 @@
 """Processor time of reads and writes of RocksDB in the calling thread, by where a record is.
 
 The simulator's figures for stores on RocksDB rest on it (`netkv.sim.profiles`). A database with the
-options of a published evaluation (docs/performance.md) is loaded in a temporary directory, flushed
-and compacted. Then batches of operations are timed in turns, one batch of each kind in a round, so
-that other load of the machine affects all kinds. Records are selected by their rank in the order
-of keys, with more than a block between any two of them, so each has a block of its own.
+options of a published evaluation (docs/internals/benchmarks.md) is loaded in a temporary directory,
+flushed and compacted. Then batches of operations are timed in turns, one batch of each kind in a
+round, so that other load of the machine affects all kinds. Records are selected by their rank in
+the order of keys, with more than a block between any two of them, so each has a block of its own.
 
 1. Reads with empty memtables: of a few hundred hot records; of many records whose blocks are in
    the block cache; of records whose blocks are not, each read once. In turns with them, writes into

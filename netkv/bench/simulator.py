@@ -3,7 +3,7 @@
 Each rack is measured in a process of its own (`simulated_rack`). Beside the racks of the usual size
 their switch program runs alone, in memory, with the same share of cache hits: the lower bound for
 the simulator's time. Racks that only write show how memory grows with the length of a run
-(`simulated_memory`). docs/performance.md explains how to read it.
+(`simulated_memory`). docs/internals/benchmarks.md explains how to read it.
 """
 
 from __future__ import annotations

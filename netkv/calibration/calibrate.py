@@ -8,7 +8,7 @@ Rules
    outstanding. It determines the throughput of a node, so it includes the effect of batches.
 3. The latency of a request is measured with one request outstanding. The part of it that is not
    cost is spent in the kernel and on waking sleeping threads. It becomes the delay of the links.
-4. Nothing is adjusted: docs/simulator.md describes how the model uses each figure.
+4. Nothing is adjusted: docs/use/simulator.md describes how the model uses each figure.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def measure(progress: Progress, *, turns: int = TURNS, seconds: float = SECONDS)
 
 
 def profile_of(figures: Figures) -> Profile:
-    """The profile of a machine with these figures. docs/simulator.md explains each line."""
+    """The profile of a machine with these figures. docs/use/simulator.md explains each line."""
     client = figures.client_operation
     server = (figures.server_get, figures.server_put, figures.server_delete)
     frames = min(figures.echo_frame, *server)

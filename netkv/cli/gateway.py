@@ -43,7 +43,7 @@ def gateway(
 ) -> None:
     """Serve a lab that is up to Redis clients, until Ctrl-C or until the lab goes down.
 
-    redis-cli, redis-benchmark and every client library can use it: docs/gateway.md.
+    redis-cli, redis-benchmark and every client library can use it: docs/use/gateway.md.
     """
     from netkv.gateway.run import Options, run
 

@@ -151,7 +151,7 @@ def show(name: Name, changes: Changes = None, json: Json = False) -> None:
 def reference(json: Json = False) -> None:
     """Print every option of a scenario with type, default, unit and meaning.
 
-    As Markdown (docs/scenario-reference.md) or, with --json, as a JSON schema.
+    As Markdown (docs/use/scenario-reference.md) or, with --json, as a JSON schema.
     """
     from netkv.scenarios import reference as options
 

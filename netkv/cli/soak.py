@@ -84,9 +84,9 @@ def soak(
 ) -> None:
     """Search for bugs with random racks, loads and faults; the answers to clients are checked.
 
-    Every seed is a rack in virtual time, a load and a schedule of faults (docs/soak.md). The first
-    violation ends the search; the case is then reduced and written to a file that --replay takes.
-    Exit status 1 on a violation.
+    Every seed is a rack in virtual time, a load and a schedule of faults (docs/use/soak.md). The
+    first violation ends the search; the case is then reduced and written to a file that --replay
+    takes. Exit status 1 on a violation.
     """
     from netkv.errors import UsageError
 

@@ -68,7 +68,7 @@ def run(
 ) -> None:
     """Run a P4 program as a switch, until Ctrl-C; any P4Runtime controller can control it.
 
-    docs/bring-your-own-switch.md has an example with hosts, a program and a controller.
+    docs/extend/bring-your-own-switch.md has an example with hosts, a program and a controller.
     """
     from netkv import resources
     from netkv.errors import UsageError

@@ -4,7 +4,7 @@
         await rack.put("answer", b"42")
         print(await rack.get("answer"))
 
-See docs/client.md.
+See docs/use/client.md.
 """
 
 from netkv.client.aio import AsyncClient

@@ -125,7 +125,7 @@ class AsyncClient:
     def statistics(self) -> dict[str, int]:
         """Frames "received" and "sent", and "preserved": number of records of which the client
         keeps copies because only the switch has them. If `close` is called before that is 0, a
-        crash of the switch may lose such records (docs/client.md)."""
+        crash of the switch may lose such records (docs/use/client.md)."""
         return self._session.statistics()
 
     # ------------------------------------------------------------------------------- helpers

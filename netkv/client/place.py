@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from netkv._engine import Session
 
 MAX_TIMEOUT_S = 300.0
-"""Servers remember requests for so long (docs/architecture.md)."""
+"""Servers remember requests for so long (docs/internals/architecture.md)."""
 _WAIT_S = 0.5
 """Seconds to wait for a place: the lab may hold one briefly (`netkv.live.stale_clients`)."""
 _POLL = 0.05

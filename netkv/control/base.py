@@ -20,10 +20,10 @@ in order. A control plane is of one switch (`SwitchControlPlane`) or of all swit
 4. The successor of a crashed control plane is a new object. From its first event (`Started`) on the
    driver carries out no action of the predecessor. The successor's clock is not behind the
    predecessor's. With one switch, the driver loads the program before, which empties the switch;
-   docs/architecture.md, "When a controller dies", explains why.
+   docs/internals/architecture.md, "When a controller dies", explains why.
 5. When other switches go out of service or return, the driver sends `TopologyChanged`. If that
    happens while this switch is down, it follows `SwitchRestarted` directly, before any answer.
-   docs/architecture.md, "A switch fails", defines "in service".
+   docs/internals/architecture.md, "A switch fails", defines "in service".
 
 For a control plane of several switches, furthermore:
 

@@ -92,7 +92,7 @@ class Evaluation(_Model):
 
     paper: str
     document: str
-    """Name of the document in `docs/` that has its tables."""
+    """The document with its tables, as a path below `docs/`."""
     experiments: Annotated[list[Experiment], Field(min_length=1)]
 
     def experiment(self, name: str) -> Experiment:

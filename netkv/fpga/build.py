@@ -293,7 +293,7 @@ def _check_ports(manifest: Manifest, header: Path) -> None:
     wanted = (*PORTS, *(FUNCTION_PORTS if manifest.functions else ()))
     if missing := [name for name in wanted if name not in found]:
         raise verilate.BuildError(
-            f"The module '{manifest.top}' does not have the ports of a design (docs/fpga.md): "
+            f"The module '{manifest.top}' does not have the ports of a design (docs/use/fpga.md): "
             f"{', '.join(missing)} missing."
         )
 

@@ -49,7 +49,7 @@ _FLIP_FLOPS = {"FDRE": 1, "FDSE": 1, "FDCE": 1, "FDPE": 1}
 _BLOCK_RAMS = {"RAMB36E1": 1.0, "RAMB18E1": 0.5, "RAMB36E2": 1.0, "RAMB18E2": 0.5}
 _LATCHES = ("LDCE", "LDPE")
 _SKIP, _IDLE = "skip", ("idle", "idle_cycles")
-"""Ports of a top-level module that only simulations have (docs/fpga.md, "Idle time")."""
+"""Ports of a top-level module that only simulations have (docs/use/fpga.md, "Idle time")."""
 
 
 @dataclass(frozen=True)

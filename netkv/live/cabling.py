@@ -6,9 +6,9 @@ A card is between the switch and a server process, or the process of the clients
 All clients of the load share switch port 1, external clients (programs that use the rack,
 `netkv.client`) have ports from 2 on, the servers of one process share port 100 + its index, and the
 coordinator, if the scheme has one, is at port 90; the switch finds the port of a host from its IP
-address (docs/wire-format.md). Cables to other switches are at ports from 301 on, and which switch
-has which host is determined by the topology (`netkv.model.network`). A switch that runs elsewhere
-has the ports that the lab's file names.
+address (docs/internals/wire-format.md). Cables to other switches are at ports from 301 on, and
+which switch has which host is determined by the topology (`netkv.model.network`). A switch that
+runs elsewhere has the ports that the lab's file names.
 A process becomes an external client by binding the peer's end of its cable; this lasts until it
 ends.
 """

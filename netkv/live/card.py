@@ -1,4 +1,5 @@
-"""A card: a design for FPGAs (docs/fpga.md) between the link of a server or client and the switch.
+"""A card: a design for FPGAs (docs/use/fpga.md) between the link of a server or client and the
+switch.
 
 The network port of the design is towards the switch, its last port towards the host. The node is
 a process (`netkv.live.card_process`). Its end is a card without power: no frame passes, and after a

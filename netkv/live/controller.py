@@ -9,8 +9,8 @@ Rules
    with `Started`, a later one with `SwitchRestarted`. With several, events are handled all the
    time, and the sessions with the switches are independent.
 3. A controller that is stopped loses its state, except its saved state. The next one begins like
-   the first, with `Started`, and preloads nothing. docs/architecture.md, "When a controller dies",
-   explains what happens to the switches.
+   the first, with `Started`, and preloads nothing. docs/internals/architecture.md, "When a
+   controller dies", explains what happens to the switches.
 4. Saves belong to the controller, not to a session. With one switch, the answer to a save that ends
    while there is no session is handled in the next one.
 """

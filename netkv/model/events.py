@@ -1,7 +1,7 @@
 """The data models of events in a scenario's timeline, and of random faults.
 
 Times are seconds from the start of the measured part, probabilities 0 to 1, rates operations per
-second. Events have the same meaning live and in the simulator; docs/scenarios.md lists them.
+second. Events have the same meaning live and in the simulator; docs/use/scenarios.md lists them.
 """
 
 from __future__ import annotations

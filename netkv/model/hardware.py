@@ -66,7 +66,7 @@ class TopologySpec(Spec):
 
 
 class RedisSpec(Spec):
-    """Redis as a back end (docs/backends.md)."""
+    """Redis as a back end (docs/use/backends.md)."""
 
     fsync: Literal["always", "everysec", "never"] = "always"
     """For Redis servers that netkv starts: when writes are flushed to the disk. `always`: before
@@ -149,8 +149,8 @@ class GenericLab(Spec):
     """Shim processes, over which the servers are spread; at least one for each switch with
     servers."""
     backend: Backend = "memory"
-    """Storage of the servers' records (docs/backends.md). In the simulator records are in memory,
-    and this selects the costs of operations."""
+    """Storage of the servers' records (docs/use/backends.md). In the simulator records are in
+    memory, and this selects the costs of operations."""
     redis: RedisSpec = RedisSpec()
     """Redis as a back end; only with `lab.backend: redis`."""
     service_rate: Annotated[float, Field(gt=0), RATE] | None = None
@@ -167,20 +167,20 @@ class GenericLab(Spec):
     load."""
     target: Target = "engine"
     """The switch that executes the P4 programs: `engine`, netkv's own; `bmv2`, with p4c and
-    simple_switch_grpc on PATH (docs/bmv2.md); `p4runtime://HOST:PORT`, a switch that runs
+    simple_switch_grpc on PATH (docs/use/bmv2.md); `p4runtime://HOST:PORT`, a switch that runs
     elsewhere."""
     switch: SwitchSpec = SwitchSpec()
     """A switch that runs elsewhere: its ports and its program."""
     fabric: Fabric = "udp"
     """Live only: the links of the rack. `udp`: UDP sockets of this machine, without privileges;
     `veth`: a network namespace for each host, in which any program can use the network across the
-    switch (docs/veth.md); needs root and `target: engine`."""
+    switch (docs/use/veth.md); needs root and `target: engine`."""
     topology: TopologySpec = TopologySpec()
     """Switches and their connections."""
     profile: str = "this-machine"
     """Simulated only: the model of hosts, links and switches. The name of a profile
     (`this-machine`, `a-cloud-machine`, or the testbed of a scheme's paper) or of a file that ends
-    in `.json` (docs/simulator.md)."""
+    in `.json` (docs/use/simulator.md)."""
     profile_changes: dict[str, float] = Field(default_factory=dict)
     """Simulated only: changed figures of the profile, by their path in it: `server.get.mean` in
     microseconds, `control.rate` (`netkv.model.profile`)."""

@@ -162,7 +162,7 @@ class Manifest(Spec):
     description: str = ""
     """What it does, in sentences."""
     top: Identifier
-    """Top-level module, with the ports that docs/fpga.md lists."""
+    """Top-level module, with the ports that docs/use/fpga.md lists."""
     rtl: list[Path] = Field(default_factory=list)
     """Folders of RTL, relative to the manifest, that are searched before netkv's own."""
     parameters: dict[Identifier, Parameter] = Field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The tables of the run store as Markdown: docs/run-store-tables.md (`make docs`)."""
+"""The tables of the run store as Markdown: docs/use/run-store-tables.md (`make docs`)."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Latencies are microseconds and rates operations per second, as in `netkv.scenarios.results`; wall
 clock times are seconds since the epoch, times in series seconds since the measured part began.
-`doc` of a column is its meaning in docs/run-store-tables.md (`make docs`). A new metric needs no
-column: `runs.figures` and `samples.metrics` contain metrics by name.
+`doc` of a column is its meaning in docs/use/run-store-tables.md (`make docs`). A new metric needs
+no column: `runs.figures` and `samples.metrics` contain metrics by name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The reference of scenario options, as Markdown: docs/scenario-reference.md.
+"""The reference of scenario options, as Markdown: docs/use/scenario-reference.md.
 
 Everything in it is taken from the models of a scenario: names, types, ranges, defaults, units, and
 the fields' descriptions. `make docs` writes the file.
@@ -29,7 +29,8 @@ _HEAD = """\
 
 `netkv scenario reference` prints this text, and `make docs` writes it here. It is generated from
 the models that check scenario files. [scenarios.md](scenarios.md) describes how the options work
-together, [a-scenario-explained.md](a-scenario-explained.md) explains one file line by line.
+together, [a-scenario-explained.md](../learn/a-scenario-explained.md) explains one file line by
+line.
 
 An option is named by its path, as in `--set workload.zipf=0.9`. `N` stands for an index in a list,
 from 0: `--set events.0.at=5`. A `required` option must be given if its parent is given. Shares and

@@ -1,4 +1,5 @@
-"""Data models of the results of a scenario; their JSON form is public (docs/reading-a-result.md).
+"""Data models of the results of a scenario; their JSON form is public
+(docs/learn/reading-a-result.md).
 
 Rates are operations per second, latencies microseconds, times seconds. Metrics (`netkv.metrics`)
 are not declared as fields; documents contain them by their names, beside the declared fields.

@@ -88,7 +88,8 @@ class Scheme:
     client_keeps: bool = False
     """Whether clients keep copies of records that only the switch has, until these are released."""
     stamped_requests: bool = False
-    """Whether requests of clients have a stamp (docs/wire-format.md), which a switch fills in."""
+    """Whether requests of clients have a stamp (docs/internals/wire-format.md), which a switch
+    fills in."""
     recovery_phases: tuple[str, ...] = ()
     """Names of the phases of a recovery (`Recovered`), in order. Empty: the control plane only
     fills the tables of a restarted switch again."""

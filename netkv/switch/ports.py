@@ -10,7 +10,7 @@ from typing import Literal
 from netkv.errors import UsageError
 
 Ring = Literal["xdp", "packet", "packet-v3"]
-"""How frames of an interface get to the engine and back (docs/bring-your-own-switch.md)."""
+"""How frames of an interface get to the engine and back (docs/extend/bring-your-own-switch.md)."""
 
 MAX_PORT = 510
 """v1model has 9 bits for a port, and the last number drops the packet."""

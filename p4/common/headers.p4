@@ -1,6 +1,6 @@
-/* Headers on the wire (docs/wire-format.md) that programs share. A program lists the headers that
- * it uses in its headers_t. The macro ..._FIELDS after a header has its fields in wire order, for
- * the UDP checksum. */
+/* Headers on the wire (docs/internals/wire-format.md) that programs share. A program lists the
+ * headers that it uses in its headers_t. The macro ..._FIELDS after a header has its fields in wire
+ * order, for the UDP checksum. */
 
 header ethernet_t {
     bit<48> dst;

@@ -1,5 +1,5 @@
-/* Constants of docs/wire-format.md that programs share. tests/p4programs/test_numbers.py compares
- * them with engine/wire and with the Python package. */
+/* Constants of docs/internals/wire-format.md that programs share. tests/p4programs/test_numbers.py
+ * compares them with engine/wire and with the Python package. */
 
 const bit<16> ETHERTYPE_IPV4 = 0x0800;
 const bit<8> PROTOCOL_UDP = 17;

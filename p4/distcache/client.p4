@@ -1,5 +1,5 @@
 /* DistCache, the switch of clients: it sends each read to one of the two copies of the key, by the
- * power of two choices (rules in docs/distcache.md). */
+ * power of two choices (rules in docs/schemes/distcache.md). */
 #include <core.p4>
 #include <v1model.p4>
 

@@ -1,4 +1,4 @@
-/* The load of the switch that has answered a read (docs/wire-format.md). */
+/* The load of the switch that has answered a read (docs/internals/wire-format.md). */
 
 header load_t {
     bit<8>  layer; // 0: the last one, 1: the upper one

@@ -1,4 +1,4 @@
-/* Constants of docs/wire-format.md that only DistCache uses. */
+/* Constants of docs/internals/wire-format.md that only DistCache uses. */
 
 const bit<8> FLAG_UPPER = 0x08; // about the copy in the upper layer
 const bit<8> FLAG_LOAD = 0x10;  // the load of the switch that answered follows

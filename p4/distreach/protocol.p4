@@ -1,4 +1,4 @@
-/* Constants of docs/wire-format.md that only DistReach uses. */
+/* Constants of docs/internals/wire-format.md that only DistReach uses. */
 
 /* Bits of a request's stamp between the switches of a chain. In reports about entries the same bits
  * have other meanings. */

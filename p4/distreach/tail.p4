@@ -1,4 +1,4 @@
 /* DistReach, the last switch of a chain: it answers reads, and writes that the whole chain has
- * stored (rules in docs/distreach.md). */
+ * stored (rules in docs/schemes/distreach.md). */
 #define TAIL
 #include "distreach/switch.p4"

@@ -1,5 +1,5 @@
 /* FarReach: the switch answers reads and writes of hot keys (write-back; rules in
- * docs/farreach.md).
+ * docs/schemes/farreach.md).
  *
  * Ingress looks up the entry and the owner of the key. The port of the owner leads to the egress
  * pipeline that holds the entry. All other state is in egress. A reply of the switch leaves egress

@@ -1,4 +1,4 @@
-/* The headers of messages about records and entries (docs/wire-format.md). */
+/* The headers of messages about records and entries (docs/internals/wire-format.md). */
 
 /* The version of a record: incarnation of the switch and sequence number of the write. */
 header version_stamp_t {

@@ -1,4 +1,4 @@
-/* Constants of docs/wire-format.md that only FarReach uses. */
+/* Constants of docs/internals/wire-format.md that only FarReach uses. */
 
 const bit<8> OP_PUT_REPLY = 0x03;
 const bit<8> OP_DELETE_REPLY = 0x05;

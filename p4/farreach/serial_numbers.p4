@@ -1,5 +1,5 @@
-/* Sequences of writes (docs/farreach.md). The number of a record is 0 if its incarnation is an
- * earlier one. */
+/* Sequences of writes (docs/schemes/farreach.md). The number of a record is 0 if its incarnation is
+ * an earlier one. */
 
 /* Whether sequence number `a` is of a later write than `b`: serial numbers, which wrap. */
 bool is_newer(in bit<32> a, in bit<32> b) {

@@ -1,4 +1,4 @@
-/* The header with what the switch knows about a cached key (docs/wire-format.md). */
+/* The header with what the switch knows about a cached key (docs/internals/wire-format.md). */
 
 header cache_metadata_t {
     bit<32> generation;

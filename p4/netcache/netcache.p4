@@ -1,4 +1,5 @@
-/* NetCache: the switch answers reads of hot keys (write-through; rules in docs/wire-format.md).
+/* NetCache: the switch answers reads of hot keys (write-through; rules in
+ * docs/internals/wire-format.md).
  *
  * The switch reflects reads of valid entries. It forwards all other requests to the owner of their
  * key and adds the cache metadata if the key is cached. Servers and controller maintain the cache

@@ -1,4 +1,4 @@
-/* Constants of docs/wire-format.md that only NetCache uses. */
+/* Constants of docs/internals/wire-format.md that only NetCache uses. */
 
 const bit<8> OP_UPDATE = 0x10;
 const bit<8> OP_UPDATE_REPLY = 0x11;

@@ -1,6 +1,6 @@
 /* NetMC: the switch splits a multiget request into one sub-request for each server that has keys of
- * it (Algorithm 2; docs/netmc.md). The switch keeps no state. The header holds the keys that are
- * left, and a clone of the request is recirculated for each further group of keys. */
+ * it (Algorithm 2; docs/schemes/netmc.md). The switch keeps no state. The header holds the keys
+ * that are left, and a clone of the request is recirculated for each further group of keys. */
 #include <core.p4>
 #include <v1model.p4>
 

@@ -1,4 +1,4 @@
-/* Constants of docs/wire-format.md, "Multiget frames". */
+/* Constants of docs/internals/wire-format.md, "Multiget frames". */
 
 /* SRV fields of the header, one for each server of a rack. All switches, clients and servers must
  * agree. */

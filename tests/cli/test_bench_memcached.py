@@ -62,6 +62,6 @@ def test_missing_memcached_is_reported(netkv: Netkv, tmp_path: Path) -> None:
 
 
 def test_table_of_the_document_is_that_of_its_data() -> None:
-    text = (ROOT / "docs" / "lake-evaluation.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/schemes/lake-evaluation.md").read_text(encoding="utf-8")
     found = memcached.read(ROOT / "docs" / "evaluation" / f"{report.NAME}.json")
     assert document.bodies(text)[report.NAME] == report.markdown(found)

@@ -98,7 +98,7 @@ def test_exceeded_limit_is_reported(netkv_in_process: Netkv, tmp_path: Path) -> 
 
 
 def test_netmcs_switch_takes_the_documented_resources(netkv_in_process: Netkv) -> None:
-    """docs/netmc.md, "What it takes of a switch": no stateful ALU, as in the paper."""
+    """docs/schemes/netmc.md, "What it takes of a switch": no stateful ALU, as in the paper."""
     for fields, actions, phv in ((8, 45, 88), (32, 69, 112)):
         document = estimate(netkv_in_process, "-D", f"NETMC_SERVERS={fields}", "p4/netmc/netmc.p4")
         assert document["fits"]

@@ -1,4 +1,4 @@
-"""The programs in docs/client.md and README.md run and print the documented output."""
+"""The programs in docs/use/client.md and README.md run and print the documented output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from netkv import schemes
 from tests.docs.documents import ROOT, blocks, run_python
 from tests.labs import BringUp
 
-DOCUMENT = ROOT / "docs/client.md"
+DOCUMENT = ROOT / "docs/use/client.md"
 EXAMPLE = blocks("python", DOCUMENT)[0].text
 OUTPUT = blocks("text", DOCUMENT)[0].text
 

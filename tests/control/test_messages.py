@@ -1,4 +1,5 @@
-"""The codec of control planes, compared with bytes written by hand from docs/wire-format.md."""
+"""The codec of control planes, compared with bytes written by hand from
+docs/internals/wire-format.md."""
 
 import contextlib
 from dataclasses import replace

@@ -1,4 +1,5 @@
-"""The back end of docs/write-a-backend.md prints the documented output and serves a server node."""
+"""The back end of docs/extend/write-a-backend.md prints the documented output and serves a server
+node."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from netkv.live.ports import free_ports
 from tests.docs.documents import ROOT, blocks, run_python
 from tests.live.server_nodes import server_config
 
-DOCUMENT = ROOT / "docs/write-a-backend.md"
+DOCUMENT = ROOT / "docs/extend/write-a-backend.md"
 (PROGRAM,) = blocks("python", DOCUMENT)
 
 
@@ -56,7 +57,9 @@ def test_example_writes_nothing_of_a_wrong_batch(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("document", ["write-a-backend.md", "add-a-scheme.md", "p4runtime.md"])
+@pytest.mark.parametrize(
+    "document", ["extend/write-a-backend.md", "extend/add-a-scheme.md", "use/p4runtime.md"]
+)
 def test_files_that_a_document_names_exist(document: str) -> None:
     text = (ROOT / "docs" / document).read_text()
     named = set(re.findall(r"`((?:netkv|engine|p4|servers|tests|scenarios|docs)/[\w./*-]+)`", text))

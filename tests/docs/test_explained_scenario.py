@@ -1,4 +1,5 @@
-"""The scenario of docs/a-scenario-explained.md runs, and the document explains every option."""
+"""The scenario of docs/learn/a-scenario-explained.md runs, and the document explains every
+option."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from ruamel.yaml import YAML
 from netkv.scenarios import loader
 from tests.docs.documents import ROOT, blocks
 
-DOCUMENT = ROOT / "docs/a-scenario-explained.md"
+DOCUMENT = ROOT / "docs/learn/a-scenario-explained.md"
 (FILE,) = blocks("yaml", DOCUMENT)
 
 

@@ -100,7 +100,7 @@ def test_sequence_diagram_is_well_formed(block: Block) -> None:
 
 @pytest.mark.parametrize("name", ["netcache", "farreach", "netmc"])
 def test_protocol_has_diagrams_and_the_names_of_its_paper(name: str) -> None:
-    document = ROOT / "docs" / f"{name}.md"
+    document = ROOT / "docs/schemes" / f"{name}.md"
     assert len(blocks("mermaid", document)) >= 4
     assert "## Names of the paper" in document.read_text()
 
@@ -158,7 +158,8 @@ def test_document_is_wrapped(document: Path) -> None:
 
 
 def test_glossary_is_in_alphabetical_order() -> None:
-    rows = re.findall(r"^\| ([^|]+) \|", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
+    text = (ROOT / "docs/learn/glossary.md").read_text()
+    rows = re.findall(r"^\| ([^|]+) \|", text, re.MULTILINE)
     terms = [row.lower().replace("-", " ") for row in rows[1:]]
     assert len(terms) > 80
     assert terms == sorted(terms)

@@ -1,4 +1,4 @@
-"""The commands of docs/lake.md before a real memcached work as documented."""
+"""The commands of docs/schemes/lake.md before a real memcached work as documented."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.fpga.bench import CACHE
 from tests.switch.sandbox import Sandbox, skip_without
 from tests.waiting import until
 
-SHELL = [block.text for block in blocks("sh", ROOT / "docs" / "lake.md")]
+SHELL = [block.text for block in blocks("sh", ROOT / "docs/schemes/lake.md")]
 
 pytestmark = pytest.mark.live
 

@@ -1,4 +1,5 @@
-"""The programs of docs/p4runtime.md run with the switch of a live lab; its statements are true."""
+"""The programs of docs/use/p4runtime.md run with the switch of a live lab; its statements are
+true."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from tests.docs.documents import ROOT, blocks, run_python
 
 pytestmark = pytest.mark.live
 
-DOCUMENT = ROOT / "docs/p4runtime.md"
+DOCUMENT = ROOT / "docs/use/p4runtime.md"
 FINSY, SHELL = blocks("python", DOCUMENT)
 
 

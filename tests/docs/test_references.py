@@ -20,7 +20,7 @@ from netkv.scenarios.plot import drawable
 from tests.docs.documents import ROOT
 from tests.waiting import PATIENCE_S
 
-SCENARIOS = (ROOT / "docs/scenario-reference.md").read_text()
+SCENARIOS = (ROOT / "docs/use/scenario-reference.md").read_text()
 
 
 def spec_models(annotation: object) -> Iterator[type[Spec]]:
@@ -35,7 +35,7 @@ MODELS = list(dict.fromkeys([Scenario, *spec_models(Scenario)]))
 
 
 def test_reference_of_scenarios_follows_the_models() -> None:
-    assert reference.markdown() == SCENARIOS, "'make docs' writes docs/scenario-reference.md anew"
+    assert reference.markdown() == SCENARIOS, "run 'make docs'"
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
@@ -58,7 +58,10 @@ def test_options_of_the_reference_exist() -> None:
 
 @pytest.mark.parametrize(
     ("command", "file"),
-    [("scenario reference", "scenario-reference.md"), ("runs tables", "run-store-tables.md")],
+    [
+        ("scenario reference", "use/scenario-reference.md"),
+        ("runs tables", "use/run-store-tables.md"),
+    ],
 )
 def test_command_prints_the_reference(command: str, file: str, tmp_path: Path) -> None:
     """The commands print Markdown or one JSON document, and create no run store."""

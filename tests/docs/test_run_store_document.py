@@ -1,4 +1,4 @@
-"""The program, the query and the names of columns in docs/run-store.md are correct."""
+"""The program, the query and the names of columns in docs/use/run-store.md are correct."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from netkv.runs.default_store import default_url
 from tests.docs.documents import ROOT, blocks, run_python
 from tests.runs.recorded_runs import record_comparison
 
-DOCUMENT = ROOT / "docs/run-store.md"
+DOCUMENT = ROOT / "docs/use/run-store.md"
 
 
 def test_tables_are_what_the_store_has() -> None:
-    written = (ROOT / "docs/run-store-tables.md").read_text()
-    assert reference.markdown() == written, "'make docs' writes docs/run-store-tables.md anew"
+    written = (ROOT / "docs/use/run-store-tables.md").read_text()
+    assert reference.markdown() == written, "'make docs' writes docs/use/run-store-tables.md anew"
     for table in reference.document()["tables"]:
         assert table["meaning"]
         for column in table["columns"]:

@@ -1,4 +1,5 @@
-"""The package of docs/add-a-scheme.md, made from the text of the document, works as documented."""
+"""The package of docs/extend/add-a-scheme.md, made from the text of the document, works as
+documented."""
 
 from __future__ import annotations
 

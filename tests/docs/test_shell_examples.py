@@ -116,9 +116,16 @@ def test_blocks_with_netkv_commands_are_shell_blocks() -> None:
 
 
 def test_every_document_is_reached_from_the_readme() -> None:
-    readme, *others = DOCUMENTS
-    linked = set(re.findall(r"\]\(([^)#]+)\)", readme.read_text()))
-    assert {str(path.relative_to(ROOT)) for path in others} <= linked
+    """The README names the index, and one of them each other document."""
+    readme, index = ROOT / "README.md", ROOT / "docs/README.md"
+    assert index in linked(readme)
+    assert set(DOCUMENTS) <= linked(readme) | linked(index) | {readme}
+
+
+def linked(document: Path) -> set[Path]:
+    """The files to which a document links."""
+    targets = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", document.read_text())
+    return {(document.parent / target).resolve() for target in targets}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -1,4 +1,5 @@
-"""The program, commands and controller of docs/bring-your-own-switch.md work as documented."""
+"""The program, commands and controller of docs/extend/bring-your-own-switch.md work as
+documented."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from tests.docs.documents import ROOT, blocks
 from tests.switch.sandbox import Sandbox, skip_without
 from tests.waiting import PATIENCE_S, until
 
-DOCUMENT = ROOT / "docs" / "bring-your-own-switch.md"
+DOCUMENT = ROOT / "docs/extend/bring-your-own-switch.md"
 SHELL = [block.text for block in blocks("sh", DOCUMENT)]
 CONTROLLER, HOST = [block.text for block in blocks("python", DOCUMENT)]
 OPTIONS = {f"--{name.replace('_', '-')}" for name in inspect.signature(cli.run).parameters}

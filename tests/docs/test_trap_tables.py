@@ -1,4 +1,4 @@
-"""The tables of traps in docs/testing.md are those that `tests.tables` generates."""
+"""The tables of traps in docs/internals/testing.md are those that `tests.tables` generates."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_every_trap_is_in_the_documentation() -> None: ...
 
 def test_tables_of_traps_are_up_to_date() -> None:
     text = tables.DOCUMENT.read_text()
-    assert tables.updated(text) == text, "'make docs' updates the tables of docs/testing.md"
+    assert tables.updated(text) == text, "run 'make docs'"
     assert len(re.findall(r"^\| `\w+` \|", text, re.MULTILINE)) > 200
 
 

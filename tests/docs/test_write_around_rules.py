@@ -1,4 +1,4 @@
-"""The rules of the scheme of docs/add-a-scheme.md: each prevents a stale read.
+"""The rules of the scheme of docs/extend/add-a-scheme.md: each prevents a stale read.
 
 A script sends a sequence of frames through the switch. The read is stale if the rule is left out.
 """

@@ -1,4 +1,4 @@
-"""Writes the package of docs/add-a-scheme.md into a folder."""
+"""Writes the package of docs/extend/add-a-scheme.md into a folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.docs.documents import ROOT
 
-DOCUMENT = ROOT / "docs/add-a-scheme.md"
+DOCUMENT = ROOT / "docs/extend/add-a-scheme.md"
 _FILE = re.compile(r"This is\n?\s?`([\w./-]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

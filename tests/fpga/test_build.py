@@ -129,7 +129,7 @@ def test_module_without_the_ports_is_explained(home: Path, tmp_path: Path) -> No
     with pytest.raises(verilate.BuildError) as refused:
         build.build(design)
     assert str(refused.value) == (
-        "The module 'portless_top' does not have the ports of a design (docs/fpga.md): "
+        "The module 'portless_top' does not have the ports of a design (docs/use/fpga.md): "
         "rst, seed, rx_valid, rx_ready, rx_data, rx_last, tx_valid, tx_ready, tx_data, tx_last, "
         "rx_meta_length, tx_meta_length, reg_address, reg_write, reg_wdata, reg_read, reg_rdata "
         "missing."

@@ -1,4 +1,4 @@
-"""`netkv soak lake` finds a mutant of LaKe in each rule of docs/lake.md.
+"""`netkv soak lake` finds a mutant of LaKe in each rule of docs/schemes/lake.md.
 
 The cases are those of seeds, and the same for all mutants. Without a defect they have no violation.
 """

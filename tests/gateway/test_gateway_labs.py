@@ -203,7 +203,7 @@ def _fails(*options: str) -> tuple[int, str]:
 
 
 def test_documented_loop_over_schemes_runs(home: Path, tmp_path: Path) -> None:
-    text = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text()
+    text = (Path(__file__).parents[2] / "docs/use/gateway.md").read_text()
     blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
     (script,) = (block for block in blocks if "for scheme" in block)
     netkv = tmp_path / "bin" / "netkv"

@@ -48,7 +48,7 @@ def kv_frame(
     stamp: tuple[int, int, int, int] | None = None,
     value: bytes = b"",
 ) -> bytes:
-    """A frame of docs/wire-format.md. `op` may be a number without a meaning."""
+    """A frame of docs/internals/wire-format.md. `op` may be a number without a meaning."""
     written = write_frame(
         Op.GET,
         key,

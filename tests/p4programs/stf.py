@@ -1,7 +1,7 @@
 """Packet tests for the P4 programs, as STF files that netkv's engine and bmv2 both run.
 
-The expected frames follow from docs/wire-format.md and are encoded by the engine's codec, without
-a switch. The table entries are those that the control planes write.
+The expected frames follow from docs/internals/wire-format.md and are encoded by the engine's codec,
+without a switch. The table entries are those that the control planes write.
 """
 
 from collections.abc import Iterable

@@ -2,7 +2,7 @@
 
 A switch runs in another process. The command prints the CPU time of this process, in microseconds
 for each table entry written (built from names) and for each packet-in received. The numbers are in
-docs/p4runtime.md.
+docs/use/p4runtime.md.
 """
 
 from __future__ import annotations

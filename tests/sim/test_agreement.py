@@ -2,7 +2,7 @@
 
 The compared figures do not depend on other load of the machine: the hit ratio, the distribution of
 requests over the servers, and that the live rack is not faster than the emulated rate of its
-servers permits. How much slower it is, is a measurement (docs/simulator.md).
+servers permits. How much slower it is, is a measurement (docs/use/simulator.md).
 """
 
 from __future__ import annotations

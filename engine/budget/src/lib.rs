@@ -1,7 +1,7 @@
 //! Estimates the resources that a program needs on a switch with stages, such as a Tofino.
 //!
 //! The estimate follows from the dependencies of the program; nothing is compiled for a switch.
-//! `docs/p4.md` describes the model and what it leaves out.
+//! `docs/use/p4.md` describes the model and what it leaves out.
 //!
 //! The modules in the order of the analysis of one pipeline. A module uses those above it only.
 //!

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// The resources of one pipeline (ingress or egress) of a switch. The default is the Tofino of the
-/// papers. `docs/p4.md` has the sources, and the overheads, which are assumptions.
+/// papers. `docs/use/p4.md` has the sources, and the overheads, which are assumptions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Target {
     /// Stages of a pipeline.

@@ -158,7 +158,7 @@ fn compound_assignments_agree_with_bmv2() {
 }
 
 /// In an assignment with an index and a call, p4c evaluates the index after the call, and the
-/// specification before it. All 100 results are those of bmv2 (docs/p4.md).
+/// specification before it. All 100 results are those of bmv2 (docs/use/p4.md).
 #[test]
 fn evaluation_order_agrees_with_bmv2() {
     agrees_with_bmv2("side", 100, 100);

@@ -1,4 +1,4 @@
-//! The programs in `p4/` process every frame as `docs/wire-format.md` specifies.
+//! The programs in `p4/` process every frame as `docs/internals/wire-format.md` specifies.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A server of the Redis protocol for a running rack: `netkv gateway`, docs/gateway.md.
+//! A server of the Redis protocol for a running rack: `netkv gateway`, docs/use/gateway.md.
 //!
 //! | module | |
 //! |---|---|

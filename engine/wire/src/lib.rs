@@ -9,9 +9,9 @@
 //! - the load of a switch ([`Load`], 6 bytes), if [`flags::LOAD`] is set;
 //! - the value in chunks of 16 bytes.
 //!
-//! All fields are big-endian; `docs/wire-format.md` describes them. No other Rust code defines
-//! opcodes, layouts or addresses, and tests compare the P4 headers with this crate byte by byte.
-//! Multigets have frames of their own, in [`multiget`], and so has memcached's protocol, in
+//! All fields are big-endian; `docs/internals/wire-format.md` describes them. No other Rust code
+//! defines opcodes, layouts or addresses, and tests compare the P4 headers with this crate byte by
+//! byte. Multigets have frames of their own, in [`multiget`], and so has memcached's protocol, in
 //! [`memcached`].
 //!
 //! Only the buffer that a frame is appended to allocates memory, when it grows.

@@ -1,4 +1,4 @@
-//! Tests of frames against bytes that were written by hand from `docs/wire-format.md`.
+//! Tests of frames against bytes that were written by hand from `docs/internals/wire-format.md`.
 
 use netkv_wire::{
     CONTROLLER_IP, CONTROLLER_SENDER, CacheMetadata, FrameView, Key, Load, MAX_FRAME, Malformed,

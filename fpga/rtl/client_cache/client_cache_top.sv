@@ -35,7 +35,7 @@ module client_cache_top #(
     input  logic                                  reg_read,
     output logic [31:0]                           reg_rdata,
 
-    // For simulations (docs/fpga.md, "Idle time"); on a board `skip` is 0.
+    // For simulations (docs/use/fpga.md, "Idle time"); on a board `skip` is 0.
     input  logic [31:0]                           skip = '0,
     output logic [31:0]                           idle_cycles,
 

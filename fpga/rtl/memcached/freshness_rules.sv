@@ -1,5 +1,5 @@
-// What the answer of the guard table allows (docs/lake.md, "Rules of freshness"). Combinational.
-// Without `enable` all outputs are 0, and a simulation skips the work.
+// What the answer of the guard table allows (docs/schemes/lake.md, "Rules of freshness").
+// Combinational. Without `enable` all outputs are 0, and a simulation skips the work.
 module freshness_rules (
     input  logic                                   enable,
     input  logic                                   of_get,        // the request is a GET

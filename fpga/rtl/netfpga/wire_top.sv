@@ -1,5 +1,5 @@
 // Example design: wires between ports, with counters. It is the smallest design that has the ports
-// of every top-level module: see docs/fpga.md.
+// of every top-level module: see docs/use/fpga.md.
 // Throughput: one word a cycle at each port. Latency: one cycle.
 //
 // Register `mode` selects the wires: LOOPBACK returns each frame at its port; PAIRS connects ports

@@ -326,7 +326,7 @@ class LabSamples(Model):
 class FaultRequest(RequestModel):
     """A fault to inject now; it has exactly one action.
 
-    Actions are those of the events of a scenario (docs/scenarios.md).
+    Actions are those of the events of a scenario (docs/use/scenarios.md).
     """
 
     model_config = ConfigDict(

@@ -312,7 +312,7 @@ class CacheMetadata(RequestModel):
 
 
 class KvMessage(RequestModel):
-    """A message of netkv (docs/wire-format.md, port 5008)."""
+    """A message of netkv (docs/internals/wire-format.md, port 5008)."""
 
     model_config = _WITHOUT_NULLS
 

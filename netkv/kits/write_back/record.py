@@ -1,6 +1,6 @@
 """Records and their sequences, and the byte format of a list of records.
 
-Replies to COLLECT (docs/wire-format.md) and the saved state use this format.
+Replies to COLLECT (docs/internals/wire-format.md) and the saved state use this format.
 """
 
 import struct

@@ -14,7 +14,7 @@ SWITCH = "simple_switch_grpc"
 HOW_TO_GET = (
     "Debian and Ubuntu have both as the packages p4lang-p4c and p4lang-bmv2 of the repository "
     "https://build.opensuse.org/project/show/home:p4lang, and 'docker compose up' brings a lab "
-    "with both (docs/bmv2.md). The target 'engine' needs neither."
+    "with both (docs/use/bmv2.md). The target 'engine' needs neither."
 )
 _TIMEOUT_S = 120.0
 

@@ -1,4 +1,4 @@
-"""Cache in the client's network card (docs/client-cache.md)."""
+"""Cache in the client's network card (docs/schemes/client-cache.md)."""
 
 from __future__ import annotations
 

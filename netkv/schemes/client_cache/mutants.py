@@ -1,4 +1,5 @@
-"""Mutants of the client-side cache: its design with one safety rule broken (docs/client-cache.md).
+"""Mutants of the client-side cache: its design with one safety rule broken
+(docs/schemes/client-cache.md).
 
 Numbers below 40 and from 80 to 199 are those of LaKe. They concern modules that both share, or a
 rule of both.

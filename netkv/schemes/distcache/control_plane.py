@@ -1,4 +1,4 @@
-"""The control plane of DistCache: one for all switches (docs/distcache.md, "Controller").
+"""The control plane of DistCache: one for all switches (docs/schemes/distcache.md, "Controller").
 
 Each switch with a cache has one of NetCache's (`netkv.kits.write_through.cache`). This module
 passes events to them, fills the tables, and takes upper switches out of service and back.

@@ -1,4 +1,5 @@
-"""Mutants of DistCache: a rule of the control plane broken (docs/distcache.md, "Controller")."""
+"""Mutants of DistCache: a rule of the control plane broken (docs/schemes/distcache.md,
+"Controller")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The control plane of DistReach: one for all switches (docs/distreach.md, "Controller").
+"""The control plane of DistReach: one for all switches (docs/schemes/distreach.md, "Controller").
 
 `chain` has the control of one chain. This module passes events to the chains, and fills the
 forwarding tables of all switches.

@@ -1,4 +1,5 @@
-"""Mutants of DistReach: a rule of a switch or of the control plane broken (docs/distreach.md)."""
+"""Mutants of DistReach: a rule of a switch or of the control plane broken
+(docs/schemes/distreach.md)."""
 
 from __future__ import annotations
 

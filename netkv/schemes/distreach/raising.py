@@ -1,4 +1,4 @@
-"""The next incarnation of a chain that serves (docs/distreach.md, "Incarnations")."""
+"""The next incarnation of a chain that serves (docs/schemes/distreach.md, "Incarnations")."""
 
 # Callbacks have the parameters of their type, whether they use them or not.
 

@@ -1,4 +1,4 @@
-"""Recovery of a chain (docs/distreach.md, "Recovery"; the paper's IV-B and IV-D).
+"""Recovery of a chain (docs/schemes/distreach.md, "Recovery"; the paper's IV-B and IV-D).
 
 The first start of a chain is a recovery without records.
 """

@@ -1,4 +1,4 @@
-"""The control plane of FarReach (docs/farreach.md, section "Controller").
+"""The control plane of FarReach (docs/schemes/farreach.md, section "Controller").
 
 The switch answers reads and writes without it (p4/farreach). The other modules of this folder are
 its parts, each with its rules. This module connects the parts: it passes events to them and starts

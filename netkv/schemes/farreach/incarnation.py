@@ -1,4 +1,4 @@
-"""The incarnation of a running switch (docs/farreach.md, "Words")."""
+"""The incarnation of a running switch (docs/schemes/farreach.md, "Words")."""
 
 # Callbacks have the parameters of their type, whether they use them or not.
 # ruff: noqa: ARG001

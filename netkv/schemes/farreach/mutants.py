@@ -1,4 +1,5 @@
-"""Mutants of FarReach: a rule of the switch or of the control plane broken (docs/farreach.md)."""
+"""Mutants of FarReach: a rule of the switch or of the control plane broken
+(docs/schemes/farreach.md)."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ PROFILES: dict[str, Profile] = {
     # FarReach, sections V-B and VI-A: 16 servers on RocksDB, 60,000 writes a second each: 16.7 us,
     # 12.7 of them in the store. About 100 us of latency at low load (Exp#2), most of it in the
     # server and its network stack. The difference between a read and a write is measured by
-    # 'netkv bench rocksdb' with the options of the published evaluation (docs/performance.md): a
-    # write of any record takes 5.2 us of a core, a read whose block is not in the block cache 8.2
+    # 'netkv bench rocksdb' with the published options (docs/internals/benchmarks.md):
+    # a write of any record takes 5.2 us of a core, a read whose block is not in the block cache 8.2
     # (get), a read whose block is in it 3.8 (warm_get; the mean of hot records, 3.4, and of any,
     # 4.2). Each is the least 10th percentile of eight runs on two busy cores. The block cache of
     # the published evaluation has 1 GiB in blocks of 4 KiB: 262,144 blocks, each with one hot

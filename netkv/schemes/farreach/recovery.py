@@ -1,4 +1,4 @@
-"""Recovery of a switch that has lost its state (docs/farreach.md, "Recovery"; III-D)."""
+"""Recovery of a switch that has lost its state (docs/schemes/farreach.md, "Recovery"; III-D)."""
 
 # Callbacks have the parameters of their type, whether they use them or not.
 # ruff: noqa: ARG002

@@ -1,4 +1,5 @@
-"""Snapshots: the records of the switch at one moment (docs/farreach.md, "Snapshot"; III-D)."""
+"""Snapshots: the records of the switch at one moment (docs/schemes/farreach.md, "Snapshot";
+III-D)."""
 
 # Callbacks have the parameters of their type, whether they use them or not.
 # ruff: noqa: ARG001

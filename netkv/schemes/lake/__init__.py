@@ -1,4 +1,4 @@
-"""LaKe: a layered cache for memcached in an FPGA card (docs/lake.md)."""
+"""LaKe: a layered cache for memcached in an FPGA card (docs/schemes/lake.md)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Mutants of LaKe: the simulated design with one safety rule broken (docs/lake.md, "Rules of
-freshness")."""
+"""Mutants of LaKe: the simulated design with one safety rule broken (docs/schemes/lake.md, "Rules
+of freshness")."""
 
 from __future__ import annotations
 

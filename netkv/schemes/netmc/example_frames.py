@@ -1,4 +1,5 @@
-"""Requests of a NetMC client, as examples of what the switch splits (docs/wire-format.md)."""
+"""Requests of a NetMC client, as examples of what the switch splits
+(docs/internals/wire-format.md)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ PROFILES: dict[str, Profile] = {
     # sockperf figures: 1.1 us one way, and 1 to 2 million small packets a second and core); a look
     # into a hash table that does not fit the caches takes 0.1 to 0.3 us (TommyDS's benchmark). What
     # a packet, a key and a byte cost is calibrated on two points of the paper
-    # (docs/netmc-evaluation.md).
+    # (docs/schemes/netmc-evaluation.md).
     "netmc-testbed": Profile(
         title="NetMC's testbed: Tofino, stores in memory or Redis, VMA",
         client=HostModel(

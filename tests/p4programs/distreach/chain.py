@@ -129,7 +129,7 @@ def older(a: Stamp, b: Stamp) -> bool:
 
 @dataclass
 class Server:
-    """FarReach's server (docs/farreach.md), as far as the switches see it."""
+    """FarReach's server (docs/schemes/farreach.md), as far as the switches see it."""
 
     records: dict[bytes, Record] = field(default_factory=dict)
     answered: dict[tuple[int, int], Status] = field(default_factory=dict)
@@ -380,7 +380,7 @@ class Chain:
             pass
 
     def recovering(self, restart: Sequence[int] = ()) -> Iterator[str]:
-        """`recover` in steps (docs/distreach.md, "Recovery"): yields what was done."""
+        """`recover` in steps (docs/schemes/distreach.md, "Recovery"): yields what was done."""
         survivors = [it for it in self.switches if it.alive and not it.empty]
         for switch in survivors:
             switch.mode(HOLD)

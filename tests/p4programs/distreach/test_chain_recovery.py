@@ -1,5 +1,5 @@
 """Losses, recoveries, incarnations and modes of a chain of DistReach's switches: rules, each with
-programs that break them (docs/distreach.md)."""
+programs that break them (docs/schemes/distreach.md)."""
 
 from __future__ import annotations
 

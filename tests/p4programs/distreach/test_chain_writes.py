@@ -1,5 +1,5 @@
 """Writes, reads and entries of a chain of DistReach's switches: rules, each with programs that
-break them (docs/distreach.md)."""
+break them (docs/schemes/distreach.md)."""
 
 from __future__ import annotations
 

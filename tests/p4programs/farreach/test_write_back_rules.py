@@ -1,4 +1,4 @@
-"""FarReach's switch against a model of its rules (docs/farreach.md), on random frames."""
+"""FarReach's switch against a model of its rules (docs/schemes/farreach.md), on random frames."""
 
 from collections import Counter
 from itertools import product

@@ -17,7 +17,7 @@ from netkv.p4rt.schema import Field
 from tests.p4programs.farreach.write_back import INCARNATION, about, owned_by, read, write
 from tests.p4programs.farreach.write_back_switch import SETTINGS, FarReachSwitch
 
-DOCUMENT = Path(__file__).parents[3] / "docs/farreach.md"
+DOCUMENT = Path(__file__).parents[3] / "docs/schemes/farreach.md"
 DROPS, LATE_DROPS = "NetkvIngress.drop.reasons", "NetkvEgress.drop.reasons"
 
 
@@ -107,7 +107,8 @@ class Rack:
 @pytest.mark.parametrize("pipelines", [1, 2, 4])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_snapshot_is_the_state_at_one_moment_in_all_pipelines(pipelines: int, seed: int) -> None:
-    """Through all phases, with writes by all ports in between (docs/farreach.md, "Controller")."""
+    """Through all phases, with writes by all ports in between (docs/schemes/farreach.md,
+    "Controller")."""
     random, rack = Random(seed), Rack(pipelines)
     switch = rack.switch
     keys = [number.to_bytes(16) for number in range(1, 25)]

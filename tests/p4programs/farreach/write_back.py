@@ -1,7 +1,7 @@
 """The vocabulary of the packet tests of p4/farreach: messages, and the number of each write.
 
-The scenarios go through the rules of docs/farreach.md. The expected frames are encoded by the
-codec. Entries are filled by messages of the controller.
+The scenarios go through the rules of docs/schemes/farreach.md. The expected frames are encoded by
+the codec. Entries are filled by messages of the controller.
 """
 
 from collections import Counter

@@ -213,7 +213,7 @@ def statistics(stf: WriteBackStf) -> None:
 
 
 def sampler_hash(sender: int, request: int, key: bytes) -> int:
-    """CRC-16 of a request, as docs/wire-format.md says."""
+    """CRC-16 of a request, as docs/internals/wire-format.md says."""
     crc = 0
     for byte in sender.to_bytes(2) + request.to_bytes(4) + key:
         crc ^= byte

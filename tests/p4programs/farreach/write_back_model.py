@@ -1,4 +1,4 @@
-"""A model of FarReach's switch: the rules of docs/farreach.md ("What the switch does").
+"""A model of FarReach's switch: the rules of docs/schemes/farreach.md ("What the switch does").
 
 It models one instance, without redirection: the caller gives each frame the number of the snapshot
 that its pipeline takes. Input and output are messages.

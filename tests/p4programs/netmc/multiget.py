@@ -1,4 +1,4 @@
-"""Frames of port 5009 (docs/wire-format.md, "Multiget frames"), for tests."""
+"""Frames of port 5009 (docs/internals/wire-format.md, "Multiget frames"), for tests."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A test rack for DistReach's control plane, in virtual time and from one seed.
 
 The chains run p4/distreach on netkv's engine. The servers are those of FarReach's rack, the clients
-follow docs/distreach.md. Networks lose, duplicate and reorder frames; a test may also hold single
-frames and deliver them later, once or several times.
+follow docs/schemes/distreach.md. Networks lose, duplicate and reorder frames; a test may also hold
+single frames and deliver them later, once or several times.
 """
 
 from __future__ import annotations

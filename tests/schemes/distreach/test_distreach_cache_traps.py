@@ -1,7 +1,8 @@
-"""Traps of admissions and evictions in a chain (docs/distreach.md, "Admission and eviction").
+"""Traps of admissions and evictions in a chain (docs/schemes/distreach.md, "Admission and
+eviction").
 
 Every trap runs its script over the programs that ship and the real control plane, which must do no
-harm, and with each mutant, which must do harm. The table of both is in `docs/testing.md`.
+harm, and with each mutant, which must do harm. The table of both is in `docs/internals/testing.md`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A test rack for FarReach's control plane, in virtual time and from one seed.
 
-It has p4/farreach, small servers and clients after docs/farreach.md, networks that lose, duplicate
-and reorder frames, and a disk.
+It has p4/farreach, small servers and clients after docs/schemes/farreach.md, networks that lose,
+duplicate and reorder frames, and a disk.
 """
 
 import zlib

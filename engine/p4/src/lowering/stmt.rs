@@ -156,7 +156,7 @@ impl Lowerer<'_> {
 
     /// L-value of an assignment. A stack index with a call is evaluated here. Any other index is
     /// evaluated after the right side. This deviates from the specification, but p4c does the same
-    /// (docs/p4.md).
+    /// (docs/use/p4.md).
     fn lower_assignment_target(&mut self, to: &HExpr) -> Option<LValue> {
         let RValue::Stored(place) = self.lower_expr(to) else { return None };
         Some(if contains_call(to) { self.snapshot_lvalue_index(place) } else { place })

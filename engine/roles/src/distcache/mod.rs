@@ -1,6 +1,6 @@
-//! DistCache: single keys behind write-through caches in two layers of switches (`docs/distcache.md`).
-//! The server is that of [`crate::netcache`] with an upper layer; clients are those of
-//! [`crate::plain`].
+//! DistCache: single keys behind write-through caches in two layers of switches
+//! (`docs/schemes/distcache.md`). The server is that of [`crate::netcache`] with an upper layer;
+//! clients are those of [`crate::plain`].
 
 use crate::netcache::{Config, Server};
 use crate::records::Keying;

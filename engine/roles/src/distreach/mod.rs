@@ -1,6 +1,6 @@
-//! The client of DistReach (`docs/distreach.md`, "Client"): it stamps its requests with the newest
-//! incarnation that any answer has carried. It keeps no copies and does not register. The servers
-//! are those of [`crate::farreach`].
+//! The client of DistReach (`docs/schemes/distreach.md`, "Client"): it stamps its requests with the
+//! newest incarnation that any answer has carried. It keeps no copies and does not register. The
+//! servers are those of [`crate::farreach`].
 
 use netkv_wire::{FrameView, MAX_CACHED_VALUE, Sequence, Stamp, is_newer};
 

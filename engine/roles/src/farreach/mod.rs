@@ -1,4 +1,4 @@
-//! FarReach: single keys behind a write-back cache in the switch (docs/farreach.md).
+//! FarReach: single keys behind a write-back cache in the switch (docs/schemes/farreach.md).
 
 pub mod client;
 pub mod mutation;

@@ -1,5 +1,5 @@
 //! CliMC: clients split a multiget themselves and send a request to each server, one after the
-//! other (`docs/netmc.md`).
+//! other (`docs/schemes/netmc.md`).
 
 use netkv_wire::multiget::keys_that_fit;
 use netkv_wire::server_ip;

@@ -1,5 +1,5 @@
 //! Multigets in three architectures: [`netmc`], where a switch splits requests; [`climc`], where
-//! clients do; and [`coordimc`], where a coordinator does (`docs/netmc.md`).
+//! clients do; and [`coordimc`], where a coordinator does (`docs/schemes/netmc.md`).
 //!
 //! The servers are the same for all three: they read the requested keys of a frame and answer the
 //! sender. Clients differ in the requests they send ([`Architecture`]), and aggregate replies in

@@ -1,5 +1,5 @@
 //! NetMC: clients send one request to the splitting switch of each rack, which splits it among the
-//! servers (`docs/netmc.md`).
+//! servers (`docs/schemes/netmc.md`).
 
 use netkv_wire::multiget::{MAX_SPLIT_KEYS, rack_of, splitter_ip};
 use netkv_wire::server_ip;

@@ -13,7 +13,7 @@
 //!
 //! A PUT or DELETE of a coordinator ends with the client and its request number. Servers recognize
 //! copies of the write by them, also after a restart of the coordinator. All fields are big-endian;
-//! `docs/netmc.md` describes the layout.
+//! `docs/schemes/netmc.md` describes the layout.
 
 mod address;
 mod group;

@@ -1,5 +1,6 @@
-//! The client of FarReach (`docs/farreach.md`, "Client"): it stamps its requests, preserves records
-//! that only the switch has, and accepts no answer of the switch that it could not preserve.
+//! The client of FarReach (`docs/schemes/farreach.md`, "Client"): it stamps its requests, preserves
+//! records that only the switch has, and accepts no answer of the switch that it could not
+//! preserve.
 //!
 //! `registration` has the messages between process and controller, `preserved` the records,
 //! `release` the lists that allow records to be released, `collected` the records that a recovery

@@ -1,4 +1,4 @@
-//! The server of FarReach (docs/farreach.md, "Server"): records of a write-back cache.
+//! The server of FarReach (docs/schemes/farreach.md, "Server"): records of a write-back cache.
 //!
 //! Rules, beside those of [`crate::single_key::server`]
 //! -----

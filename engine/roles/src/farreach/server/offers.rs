@@ -1,4 +1,4 @@
-//! Hot records, offered to the controller (docs/farreach.md, "Server", rule 4).
+//! Hot records, offered to the controller (docs/schemes/farreach.md, "Server", rule 4).
 
 use netkv_wire::{FrameView, Key, MAX_CACHED_VALUE, Op, Sequence};
 use rustc_hash::FxHashMap;

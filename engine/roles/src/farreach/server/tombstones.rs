@@ -1,4 +1,5 @@
-//! Tombstones of deleted keys, and when they are dropped (docs/farreach.md, "Server", rule 6).
+//! Tombstones of deleted keys, and when they are dropped (docs/schemes/farreach.md, "Server", rule
+//! 6).
 //!
 //! A tombstone keeps older records of its key out of the store. It may be dropped when no such
 //! record is left: after some WATERMARKs, snapshots and clients have none, and no frame is in the

@@ -1,5 +1,5 @@
 //! CoordiMC: clients send a multiget to a coordinator, which splits it among the servers and
-//! answers with all values at once (`docs/netmc.md`).
+//! answers with all values at once (`docs/schemes/netmc.md`).
 
 mod config;
 mod coordinator;

@@ -1,4 +1,4 @@
-//! The server of FarReach, frame by frame (docs/farreach.md, "Server").
+//! The server of FarReach, frame by frame (docs/schemes/farreach.md, "Server").
 //!
 //! A *trap* is an order of events in which a record is lost, an old one reappears or a write is
 //! applied twice, if a protection is missing. Each plays its script with all protections, which

@@ -1,5 +1,6 @@
-//! The traps of FarReach (`docs/testing.md`), over the shipped program `p4/farreach`, compiled and
-//! executed by netkv, with real clients and a real server. A script delivers each frame.
+//! The traps of FarReach (`docs/internals/testing.md`), over the shipped program `p4/farreach`,
+//! compiled and executed by netkv, with real clients and a real server. A script delivers each
+//! frame.
 //!
 //! Every trap is a test. It plays its script with all protections, which must do no harm, and once
 //! without each of its protections, which must do harm. A last test plays every script without

@@ -1,5 +1,5 @@
-//! The traps of multigets (`docs/testing.md`) in all three architectures: real clients, servers and
-//! coordinator, and a switch; a script delivers each frame.
+//! The traps of multigets (`docs/internals/testing.md`) in all three architectures: real clients,
+//! servers and coordinator, and a switch; a script delivers each frame.
 //!
 //! A trap with all protections is played over the shipped programs, interpreted and compiled, and
 //! over a switch that follows the paper line by line.

@@ -1,5 +1,5 @@
-//! The traps of DistCache's data plane (`docs/testing.md`): a server with copies in two layers,
-//! over the shipped programs `p4/distcache`. The traps of one layer are those of NetCache.
+//! The traps of DistCache's data plane (`docs/internals/testing.md`): a server with copies in two
+//! layers, over the shipped programs `p4/distcache`. The traps of one layer are those of NetCache.
 
 mod control;
 mod histories;

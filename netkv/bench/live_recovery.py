@@ -99,7 +99,7 @@ def _arguments() -> tuple[str, int]:
     names = [
         scheme.name
         for scheme in schemes.all_schemes()
-        if scheme.recovery_phases and scheme.one_switch
+        if scheme.recovery_phases and scheme.limits.one_switch
     ]
     arguments = sys.argv[1:]
     if len(arguments) != 2 or arguments[0] not in names or not arguments[1].isdecimal():

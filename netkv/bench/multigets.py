@@ -23,6 +23,7 @@ from netkv.bench.result import Machine, this_machine
 from netkv.errors import NetkvError
 from netkv.live.rack import LiveRack
 from netkv.model.hardware import Backend
+from netkv.model.nodes import Coordinator
 from netkv.model.report import RackSample
 from netkv.model.spec import ClosedLoop, WorkloadSpec
 from netkv.schemes.spec import LabSpec, RackSpec
@@ -78,7 +79,11 @@ Progress = Callable[[int, int, str], None]
 
 def run(plan: Plan, progress: Progress) -> Multigets:
     """Measures; raises `NetkvError` for a rack that cannot start or does not answer."""
-    names = [each.name for each in schemes.all_schemes() if each.multigets and not each.coordinated]
+    names = [
+        each.name
+        for each in schemes.all_schemes()
+        if each.traits.multigets and not each.has(Coordinator)
+    ]
     steps = len(plan.servers) * ROUNDS
     rows = []
     with tempfile.TemporaryDirectory(prefix="netkv-multigets-") as folder:

@@ -26,6 +26,7 @@ from netkv.bench.result import Benchmark, BenchResult, this_machine
 from netkv.errors import NetkvError
 from netkv.live import redis_server
 from netkv.live.ports import free_ports
+from netkv.model.nodes import Servers
 
 if TYPE_CHECKING:
     from netkv.servers.redis import Redis
@@ -140,12 +141,14 @@ def _shim(store: Redis, keys: list[bytes], stack: contextlib.ExitStack) -> Turn:
     from netkv.model.messages import Message, Op, encode
     from netkv.model.topology import client_ip, server_ip
 
-    plain = next(each for each in schemes.all_schemes() if not (each.caches or each.multigets))
+    plain = next(
+        each for each in schemes.all_schemes() if not (each.traits.caches or each.traits.multigets)
+    )
     here, there = (f"127.0.0.1:{port}" for port in free_ports(2))
     config = {
         "bind": here,
         "peer": there,
-        "role": plain.server_role,
+        "role": plain.role(Servers),
         "partitions": [0],
         "servers": 1,
         "keys": 1,

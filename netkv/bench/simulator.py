@@ -275,7 +275,7 @@ def _measured(row: Row, module: str) -> str:
 
 
 def _result(case: Case, seen: Measured) -> SimulatorResult:
-    caches = schemes.get(case.scheme).caches
+    caches = schemes.get(case.scheme).traits.caches
     return SimulatorResult(
         scheme=case.scheme,
         servers=case.servers,
@@ -330,7 +330,7 @@ def _paths(scheme: str) -> tuple[str, str] | None:
     known = schemes.get(scheme)
     paths = _engine.bench_paths().get(known.program_path.stem, [])
     for pair in (("read-hit", "read-miss"), ("read", "read")):
-        if not known.multigets and set(pair) <= set(paths):
+        if not known.traits.multigets and set(pair) <= set(paths):
             return pair
     return None
 

@@ -181,7 +181,7 @@ def rack_goal(row: simulator.Row) -> float | None:
     scheme = schemes.get(row.case.scheme)
     if row.case.zipf == 0 or scheme.topology.kind != "rack":
         return None
-    if scheme.caches:
+    if scheme.traits.caches:
         return 3.0
     return 5.0 if scheme is schemes.all_schemes()[0] else None
 

@@ -20,6 +20,7 @@ from netkv.control.base import TableWrite
 from netkv.errors import NetkvError
 from netkv.live.ports import free_ports
 from netkv.model.messages import Status, decode, encode
+from netkv.model.nodes import Servers
 from netkv.model.spec import ClosedLoop, WorkloadSpec
 from netkv.model.topology import CPU_PORT, Topology
 from netkv.rack.load import load_config
@@ -75,7 +76,7 @@ class LiveNodes:
         config = {
             "bind": server,
             "peer": there,
-            "role": scheme.server_role,
+            "role": scheme.role(Servers),
             "partitions": [0],
             "servers": 1,
             "keys": KEYS,

@@ -46,7 +46,7 @@ def compile_(
         found.append(
             {
                 "scheme": scheme.name,
-                "program": scheme.program,
+                "program": scheme.programs.main,
                 "config": str(compiled.config),
                 "p4info": str(compiled.p4info),
                 "cached": compiled.cached,
@@ -58,7 +58,7 @@ def compile_(
                 notify(compiled.warnings)
             how = "was compiled before" if compiled.cached else "is compiled"
             stdout().print(
-                f"{scheme.name}: {scheme.program} {how}: {compiled.config}",
+                f"{scheme.name}: {scheme.programs.main} {how}: {compiled.config}",
                 markup=False,
                 highlight=False,
                 soft_wrap=True,

@@ -30,9 +30,9 @@ def list_schemes(json: Json = False) -> None:
         about = [
             {
                 "name": each.name,
-                "title": each.title,
-                "summary": each.summary,
-                "paper": each.paper,
+                "title": each.about.title,
+                "summary": each.about.summary,
+                "paper": each.about.paper,
                 "package": found.packages[each.name],
             }
             for each in all_schemes()
@@ -47,7 +47,7 @@ def list_schemes(json: Json = False) -> None:
     for heading in ("title", "summary", "paper"):
         table.add_column(heading)
     for each in all_schemes():
-        table.add_row(each.name, each.title, each.summary, each.paper)
+        table.add_row(each.name, each.about.title, each.about.summary, each.about.paper)
     stdout().print(table)
     for problem in found.problems.values():
         notify(problem)
@@ -73,7 +73,9 @@ def _print(scheme: Scheme, about: dict[str, Any]) -> None:
     from rich.text import Text
 
     out = stdout()
-    out.print(Text(scheme.title, style="bold"), scheme.summary, sep="  ", highlight=False)
+    out.print(
+        Text(scheme.about.title, style="bold"), scheme.about.summary, sep="  ", highlight=False
+    )
     facts = Table(box=None, show_header=False, pad_edge=False)
     for what, value in (
         ("paper", about["paper"]),
@@ -103,12 +105,16 @@ def _print(scheme: Scheme, about: dict[str, Any]) -> None:
 
 
 def _programs(scheme: Scheme) -> str:
-    others = (f"{path} (switches at place '{at}')" for at, path in scheme.other_programs.items())
-    return ", ".join((scheme.program, *others))
+    others = (f"{path} (switches at place '{at}')" for at, path in scheme.programs.others.items())
+    return ", ".join((scheme.programs.main, *others))
 
 
 def _switches(scheme: Scheme) -> str:
-    return "one" if scheme.one_switch else f"one or several; default: {scheme.topology.describe()}"
+    return (
+        "one"
+        if scheme.limits.one_switch
+        else f"one or several; default: {scheme.topology.describe()}"
+    )
 
 
 def _text(value: Any) -> str:

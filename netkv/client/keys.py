@@ -124,7 +124,7 @@ class NamedKeys(Keys):
 
 def of_scheme(scheme: Scheme) -> Keys:
     """The key encoding of `scheme`."""
-    return NamedKeys() if scheme.multigets else FixedKeys()
+    return NamedKeys() if scheme.traits.multigets else FixedKeys()
 
 
 def _bytes(data: bytes | str, what: str) -> bytes:

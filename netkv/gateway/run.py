@@ -86,7 +86,7 @@ def _bound(taken: place.Place, address: Address, options: Options) -> Gateway:
         "scheme": taken.scheme,
         "version": __version__,
         "servers": taken.servers,
-        "named_keys": schemes.get(taken.scheme).multigets,
+        "named_keys": schemes.get(taken.scheme).traits.multigets,
         "timeout_s": options.timeout,
         "separate_mset": options.separate_mset,
         "max_clients": MAX_CLIENTS,

@@ -108,9 +108,9 @@ def _programs() -> Check:
     lab = LabSpec()
     # Several schemes may share a program, and one program may be compiled in several ways.
     variants = {
-        (program, tuple(sorted(scheme.defines(lab).items())))
+        (program, tuple(sorted(scheme.programs.defines(lab).items())))
         for scheme in schemes.all_schemes()
-        for program in (scheme.program, *scheme.other_programs.values())
+        for program in (scheme.programs.main, *scheme.programs.others.values())
     }
     for program, defines in sorted(variants):
         path = resources.path("p4") / program

@@ -15,10 +15,11 @@ ends.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, TypeAlias
 
 from netkv import _engine
 from netkv.live import ports, target
@@ -26,12 +27,13 @@ from netkv.live.cable import Cable, SwitchCabling
 from netkv.live.veth import Host, VethFabric
 from netkv.model import layout, topology
 from netkv.model.network import Network, with_ports
-from netkv.model.nodes import Client, Coordinator, Servers, partitions
+from netkv.model.nodes import Card, Client, ClientCard, Coordinator, Node, Servers, partitions
 from netkv.model.scheme_options import CoordinatorOptions
 from netkv.rack.load import load_config
 from netkv.schemes.scheme import Scheme
 from netkv.schemes.spec import RackSpec
 
+Kinds: TypeAlias = Collection[type[Node]]
 CLIENT_PORT = 1
 FIRST_EXTERNAL_PORT = 2
 COORDINATOR_PORT = 90
@@ -73,7 +75,7 @@ class Cabling:
         return next(switch for switch in self.switches if switch.name == name)
 
 
-def hosts(spec: RackSpec, coordinated: bool = False) -> list[Host]:
+def hosts(spec: RackSpec, kinds: Kinds = ()) -> list[Host]:
     """The hosts of the fabric `veth`: a namespace for each process that takes part in the load.
 
     Each has the address of the first client or server in it.
@@ -81,9 +83,9 @@ def hosts(spec: RackSpec, coordinated: bool = False) -> list[Host]:
     addresses = {Client.NAME: topology.client_ip(1)}
     for index, share in enumerate(partitions(spec.lab)):
         addresses[f"{Servers.NAME}{index}"] = topology.server_ip(share[0])
-    if coordinated:
+    if Coordinator in kinds:
         addresses[Coordinator.NAME] = topology.COORDINATOR_IP
-    numbers = port_numbers(spec, 0, coordinated)
+    numbers = port_numbers(spec, 0, kinds)
     return [_host(name, numbers[name], address) for name, address in addresses.items()]
 
 
@@ -92,7 +94,7 @@ def _host(name: str, port: int, address: int) -> Host:
     return Host(name, port, f"{IPv4Address(address)}/8", mac)
 
 
-def port_numbers(spec: RackSpec, external_clients: int, coordinated: bool) -> dict[str, int]:
+def port_numbers(spec: RackSpec, external_clients: int, kinds: Kinds) -> dict[str, int]:
     """The switch port of each node, by its name: clients, servers, and the coordinator.
 
     Raises `UsageError` for a node without a port, if the switch is one that runs elsewhere.
@@ -101,26 +103,28 @@ def port_numbers(spec: RackSpec, external_clients: int, coordinated: bool) -> di
     wanted |= {f"{EXTERNAL}{n + 1}": FIRST_EXTERNAL_PORT + n for n in range(external_clients)}
     processes = len(partitions(spec.lab))
     wanted |= {f"{Servers.NAME}{n}": FIRST_SERVER_PORT + n for n in range(processes)}
-    if coordinated:
+    if Coordinator in kinds:
         wanted[Coordinator.NAME] = COORDINATOR_PORT
     return target.port_numbers(spec.lab, wanted)
 
 
-def plan(spec: RackSpec, external_clients: int, coordinated: bool) -> Network:
+def plan(spec: RackSpec, external_clients: int, kinds: Kinds) -> Network:
     """Switches and hosts of a rack, with the ports of its cables: hosts of a process share one.
 
     Raises `UsageError` for an invalid topology, and for a node without a port, if the switch is one
     that runs elsewhere.
     """
     lab = spec.lab
-    network = layout.of_lab(lab, clients=lab.clients + external_clients, coordinator=coordinated)
-    numbers = port_numbers(spec, external_clients, coordinated)
+    network = layout.of_lab(
+        lab, clients=lab.clients + external_clients, coordinator=Coordinator in kinds
+    )
+    numbers = port_numbers(spec, external_clients, kinds)
     ports = {f"client-{n + 1}": numbers[Client.NAME] for n in range(lab.clients)}
     for n in range(external_clients):
         ports[f"client-{lab.clients + n + 1}"] = numbers[f"{EXTERNAL}{n + 1}"]
     for index, share in enumerate(partitions(lab)):
         ports |= {f"server-{server}": numbers[f"{Servers.NAME}{index}"] for server in share}
-    if coordinated:
+    if Coordinator in kinds:
         ports["coordinator"] = numbers[Coordinator.NAME]
     return with_ports(network, ports)
 
@@ -128,21 +132,20 @@ def plan(spec: RackSpec, external_clients: int, coordinated: bool) -> Network:
 def plug(
     spec: RackSpec,
     external_clients: int = 0,
-    coordinated: bool = False,
+    kinds: Kinds = (),
     fabric: VethFabric | None = None,
-    cards: Literal["servers", "clients"] | None = None,
 ) -> Cabling:
     """Chooses free addresses, with cables for `external_clients` external clients.
 
-    `cards`: a card is before each server process, or before the clients of the load; not with a
-    `fabric`. With a `fabric` of the `hosts` of the rack, which has one switch, the other cables are
+    `kinds`: the kinds of nodes that not all racks have; no cards with a `fabric`. With a `fabric` of the `hosts` of the rack, which has one switch, the other cables are
     its interfaces. Raises `UsageError` as `plan`.
     """
-    network = plan(spec, external_clients, coordinated)
+    network = plan(spec, external_clients, kinds)
     names = dict(zip((each.name for each in network.switches), layout.names(network), strict=True))
     shares = partitions(spec.lab)
-    behind = len(shares) if cards == "servers" else int(cards == "clients")
-    cables = 1 + external_clients + len(shares) + int(coordinated) + behind + len(network.links)
+    behind = len(shares) if Card in kinds else int(ClientCard in kinds)
+    coordinators = int(Coordinator in kinds)
+    cables = 1 + external_clients + len(shares) + coordinators + behind + len(network.links)
     free = (f"127.0.0.1:{port}" for port in ports.free_ports(2 * cables + len(names)))
     at = {
         each.name: (each.host.port, names[each.switch])
@@ -163,7 +166,7 @@ def plug(
         cable(f"client-{number}", fabric=None) for number in range(first, first + external_clients)
     )
     servers = tuple(cable(f"server-{share[0]}") for share in shares)
-    coordinator = cable("coordinator") if coordinated else None
+    coordinator = cable("coordinator") if coordinators else None
     ends: dict[str, list[tuple[int, str, str]]] = {name: [] for name in names.values()}
     for each in (client, *external, *servers, *filter(None, [coordinator])):
         ends[each.at].append((each.port, *each.switch_end))
@@ -186,8 +189,8 @@ def plug(
         client=client,
         external_clients=external,
         servers=servers,
-        cards=tuple(map(to_card, servers)) if cards == "servers" else (),
-        client_card=to_card(client) if cards == "clients" else None,
+        cards=tuple(map(to_card, servers)) if Card in kinds else (),
+        client_card=to_card(client) if ClientCard in kinds else None,
         partitions=shares,
         coordinator=coordinator,
     )

@@ -9,6 +9,7 @@ from netkv.live.cabling import Cabling
 from netkv.live.card import CardSpec, Ends, LiveCard, LiveClientCard
 from netkv.live.rack_nodes import RackOfNodes
 from netkv.model.card_design import LIVE_CLOCK_MHZ
+from netkv.model.nodes import ClientCard
 
 if TYPE_CHECKING:
     from netkv.model.manifest import Manifest
@@ -34,7 +35,7 @@ def of_rack(rack: RackOfNodes) -> tuple[LiveCard, ...]:
             preload=tuple(wanted.preload(rack.spec, number)) if wanted.preload else (),
         )
 
-    if rack.scheme.card_before == "clients":
+    if rack.scheme.has(ClientCard):
         return (LiveClientCard(0, card(0), lambda: _client_ends(rack.cabling), rack),)
     return tuple(
         LiveCard(

@@ -13,6 +13,7 @@ from netkv.live import cabling
 from netkv.model import layout, nodes
 from netkv.model import network as networks
 from netkv.model.network import Network
+from netkv.model.nodes import Coordinator
 from netkv.schemes.spec import LabSpec, RackSpec
 
 Kind = Literal[
@@ -79,7 +80,7 @@ def of_rack(spec: RackSpec) -> Picture:
     """The picture of a rack; raises `UsageError` for an invalid topology."""
     lab, scheme = spec.lab, schemes.of(spec)
     external = scheme.external_clients(lab)
-    network = cabling.plan(spec, external, scheme.coordinated)
+    network = cabling.plan(spec, external, scheme.node_kinds)
     switches = dict(zip((it.name for it in network.switches), layout.names(network), strict=True))
     shares = list(nodes.partitions(lab))
     cards = [f"{nodes.Card.NAME}{n}" for n in range(lab.servers)]
@@ -91,7 +92,7 @@ def of_rack(spec: RackSpec) -> Picture:
     picture.row(0, "client", [nodes.Client.NAME], [()])
     names = [f"{cabling.EXTERNAL}{n + 1}" for n in range(external)]
     picture.row(0, "external-client", names, [()] * external)
-    if scheme.coordinated:
+    if scheme.has(Coordinator):
         picture.row(0, "coordinator", [nodes.Coordinator.NAME], [()])
     row = picture.row(1, "client-card", client_cards, [()] * len(client_cards))
     for layer in _layers(lab, network):

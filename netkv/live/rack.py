@@ -45,7 +45,7 @@ from netkv.live.stale_clients import StaleClientReaper
 from netkv.live.veth import VethFabric
 from netkv.model import layout, nodes
 from netkv.model.network import Place
-from netkv.model.nodes import NodeError, partitions, redis_servers
+from netkv.model.nodes import Client, Coordinator, NodeError, partitions, redis_servers
 from netkv.model.report import COMPILER, RackEvent, RackSample
 from netkv.schemes import checks
 from netkv.schemes.programs import Programs
@@ -87,7 +87,7 @@ class LiveRack(RackOfNodes):
         self.target = target.of(spec.lab, self._bundle)
         # Checked before anything is compiled.
         external = self.scheme.external_clients(spec.lab)
-        network = cabling.plan(spec, external, self.scheme.coordinated)
+        network = cabling.plan(spec, external, self.scheme.node_kinds)
         self._prepared = False
         self._filling = False
         self.shards = Shards(spec.lab, self.data)
@@ -99,7 +99,7 @@ class LiveRack(RackOfNodes):
             LiveServers(index, servers, self) for index, servers in enumerate(partitions(spec.lab))
         )
         self.coordinator = (
-            LiveCoordinator(LiveCoordinator.NAME, self) if self.scheme.coordinated else None
+            LiveCoordinator(LiveCoordinator.NAME, self) if self.scheme.has(Coordinator) else None
         )
         self.cards = cards.of_rack(self)
         self.client = LiveClient(LiveClient.NAME, self)
@@ -164,7 +164,7 @@ class LiveRack(RackOfNodes):
 
     def _bundle(self, place: Place) -> Path:
         """The file with the program of the switches at a place."""
-        own = place in self.scheme.other_programs
+        own = place in self.scheme.programs.others
         return self.directory / (f"program-{place}.bundle" if own else "program.bundle")
 
     async def compile(self) -> None:
@@ -192,7 +192,7 @@ class LiveRack(RackOfNodes):
             await asyncio.to_thread(build.build, design)
 
     async def start(self) -> None:
-        self.emit("starting", "rack", f"Bringing up {self.scheme.title}.")
+        self.emit("starting", "rack", f"Bringing up {self.scheme.about.title}.")
         try:
             if not self.program_hash:
                 await self.compile()
@@ -212,7 +212,7 @@ class LiveRack(RackOfNodes):
         except BaseException:
             await self.stop()
             raise
-        self.emit("ready", "rack", f"{self.scheme.title} is up.")
+        self.emit("ready", "rack", f"{self.scheme.about.title} is up.")
 
     async def stop(self) -> None:
         if self._reaper is not None:
@@ -291,7 +291,7 @@ class LiveRack(RackOfNodes):
 
     def external_clients(self) -> list[dict[str, Any]]:
         """Configurations of external clients (`netkv.client`), one for each slot."""
-        return cabling.external_client_configs(self.spec, self.cabling, self.scheme.client_role)
+        return cabling.external_client_configs(self.spec, self.cabling, self.scheme.role(Client))
 
     async def wipe_shards(self, servers: Iterable[int]) -> None:
         """Deletes the records of these servers in Redis; raises `NetkvError`."""
@@ -318,7 +318,7 @@ class LiveRack(RackOfNodes):
         return time.time()
 
     def _open_fabric(self) -> None:
-        hosts = cabling.hosts(self.spec, self.scheme.coordinated)
+        hosts = cabling.hosts(self.spec, self.scheme.node_kinds)
         self._fabric = VethFabric(self.directory.name, hosts, sinks=cabling.SINKS)
         self._fabric.open()
         # Programs of schemes forward IPv4, but no ARP.
@@ -329,9 +329,8 @@ class LiveRack(RackOfNodes):
             self._cabling = cabling.plug(
                 self.spec,
                 self.scheme.external_clients(self.spec.lab),
-                self.scheme.coordinated,
+                self.scheme.node_kinds,
                 self._fabric,
-                cards=self.scheme.card_before if self.cards else None,
             )
             try:
                 # Switches first: servers and clients may send as soon as they run.

@@ -25,7 +25,7 @@ from netkv.live.shards import Shards
 from netkv.live.target import Target
 from netkv.model import layout, nodes
 from netkv.model.hardware import Pinned
-from netkv.model.nodes import Direction, NodeError, Storage
+from netkv.model.nodes import Card, ClientCard, Direction, NodeError, Servers, Storage
 from netkv.model.report import EventKind
 from netkv.rack.base import Rack
 from netkv.rack.rerouting import Rerouting
@@ -329,7 +329,7 @@ class LiveServers(LiveLinkedNode, nodes.Servers):
         self._slow = 1.0
 
     async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
-        if self._rack.cards and self._rack.scheme.card_before == "servers":
+        if self._rack.cards and self._rack.scheme.has(Card):
             _refuse_behind(self.name, self._rack.cards[self._index].name)
         await super().impair(direction, impairment)
 
@@ -349,7 +349,7 @@ class LiveServers(LiveLinkedNode, nodes.Servers):
             rack.spec,
             rack.cabling,
             self._index,
-            rack.scheme.server_role,
+            rack.scheme.role(Servers),
             rack.data(self.name),
             rack.shards.places(self.indices),
             self._slow,
@@ -396,7 +396,7 @@ class LiveClient(LiveLinkedNode, nodes.Client):
         self._samples = Poll(lambda: self._once_ready("sample"))
 
     async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
-        if self._rack.cards and self._rack.scheme.card_before == "clients":
+        if self._rack.cards and self._rack.scheme.has(ClientCard):
             _refuse_behind(self.name, self._rack.cards[0].name)
         await super().impair(direction, impairment)
 

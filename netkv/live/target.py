@@ -156,12 +156,12 @@ class _ExternalTarget(Target):
     ) -> None:
         from netkv.live.bmv2.compiler import compile_program
 
-        defines = scheme.defines(lab)
+        defines = scheme.programs.defines(lab)
         compiled = await asyncio.to_thread(
             compile_program, scheme.program_path, source_hash, defines
         )
         if compiled.warnings:
-            note(f"p4c about {scheme.program}:\n{compiled.warnings}")
+            note(f"p4c about {scheme.programs.main}:\n{compiled.warnings}")
         self._program = Program(compiled.config, compiled.p4info)
 
     def _bridge_config(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from netkv.metrics.metric import AT_LEAST_ONE, SHARE, TRUTH, Metric, OverTime, Scheme
+from netkv.metrics.metric import AT_LEAST_ONE, SHARE, TRUTH, Metric, OverTime, Traits
 from netkv.metrics.sources import (
     AtEnd,
     Derived,
@@ -42,12 +42,12 @@ def _control_mib(sample: RackSample) -> float:
     return sample.control_plane_bytes / MIB
 
 
-def _counts_hits(scheme: Scheme) -> bool:
-    return not scheme.multigets
+def _counts_hits(traits: Traits) -> bool:
+    return not traits.multigets
 
 
-def _refuses_writes(scheme: Scheme) -> bool:
-    return scheme.conditional_writes
+def _refuses_writes(traits: Traits) -> bool:
+    return traits.conditional_writes
 
 
 def _stale_us(sample: RackSample) -> float:
@@ -134,7 +134,7 @@ COMMON: tuple[Metric, ...] = (
         column="hit ratio",
         summary=True,
         applies=_counts_hits,
-        shown=lambda scheme: scheme.caches,
+        shown=lambda traits: traits.caches,
     ),
     Metric(
         "hits_ops",
@@ -145,7 +145,7 @@ COMMON: tuple[Metric, ...] = (
         unit="operations/s",
         sense="higher",
         time="rate",
-        shown=lambda scheme: scheme.caches,
+        shown=lambda traits: traits.caches,
     ),
     Metric(
         "predicted_hit_ratio",

@@ -9,8 +9,8 @@ from typing import Literal, Protocol, TypeAlias
 from netkv.metrics.sources import AtEnd, Derived, Gauge, Latest, Peak, Source, Sum, Value
 
 
-class Scheme(Protocol):
-    """What decides which metrics a scheme has (`netkv.schemes.Scheme`)."""
+class Traits(Protocol):
+    """What decides which metrics a scheme has (`netkv.schemes.scheme.Traits`)."""
 
     @property
     def caches(self) -> bool: ...
@@ -37,7 +37,7 @@ AT_LEAST_ONE = "1 or more"
 """Unit of a quotient that is at least 1."""
 
 
-def _every_scheme(_scheme: Scheme) -> bool:
+def _every_scheme(_traits: Traits) -> bool:
     return True
 
 
@@ -74,9 +74,9 @@ class Metric:
     """Whether the data of comparisons contain it although it has no column."""
     summary: bool = False
     """Whether the summary of a scenario contains it."""
-    applies: Callable[[Scheme], bool] = _every_scheme
+    applies: Callable[[Traits], bool] = _every_scheme
     """Whether a scheme has it; for common metrics."""
-    shown: Callable[[Scheme], bool] = _every_scheme
+    shown: Callable[[Traits], bool] = _every_scheme
     """Whether tables and figures show it for a scheme. For the others it is a constant."""
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from netkv.model.nodes import Client
 from netkv.schemes.scheme import Scheme
 from netkv.schemes.spec import RackSpec
 
@@ -11,7 +12,7 @@ from netkv.schemes.spec import RackSpec
 def load_config(spec: RackSpec, scheme: Scheme) -> dict[str, Any]:
     """Configuration of the load, live and simulated."""
     return {
-        "role": scheme.client_role,
+        "role": scheme.role(Client),
         "clients": spec.lab.clients,
         "seed": spec.seed,
         "deadline_s": spec.deadline,

@@ -106,7 +106,7 @@ def over_time(run: RunRecord, name: str) -> list[float | None]:
 
 
 def _caches(scheme: str) -> bool:
-    known = {each.name: each.caches for each in schemes.all_schemes()}
+    known = {each.name: each.traits.caches for each in schemes.all_schemes()}
     return known.get(scheme, True)
 
 

@@ -14,8 +14,8 @@ def table(found: Multigets) -> Table:
     to the first scheme."""
     table = Table(box=box.SIMPLE_HEAD)
     first, *others = (schemes.get(name) for name in found.schemes)
-    titles = [f"{each.title} us" for each in (first, *others)]
-    ratios = [f"{each.title} / {first.title}" for each in others]
+    titles = [f"{each.about.title} us" for each in (first, *others)]
+    ratios = [f"{each.about.title} / {first.about.title}" for each in others]
     for title in ("servers", "groups", *titles, *ratios):
         table.add_column(title, justify="right")
     for row in found.rows:

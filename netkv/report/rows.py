@@ -54,7 +54,7 @@ def label(key: Key) -> str:
 
 def title(scheme: str) -> str:
     """The name of a scheme in figures."""
-    known = {each.name: each.title for each in schemes.all_schemes()}
+    known = {each.name: each.about.title for each in schemes.all_schemes()}
     return known.get(scheme, scheme)
 
 

@@ -200,7 +200,7 @@ def _of_scheme(run: RunRecord) -> tuple[str, str]:
             show = text.show(metric.unit, whole=metric.is_count)
             unit = measure(metric.name).unit if show in (text.count, text.number, text.rate) else ""
             parts.append(f"{metric.label.lower()} {show(value)} {unit}".rstrip())
-    return scheme.title, ", ".join(parts)
+    return scheme.about.title, ", ".join(parts)
 
 
 def _table(title: str) -> Table:

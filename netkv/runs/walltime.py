@@ -25,7 +25,7 @@ from typing import Any, Literal
 from netkv import schemes
 from netkv.errors import NetkvError
 from netkv.machine import same_machine
-from netkv.model.nodes import client_shares
+from netkv.model.nodes import Card, client_shares
 from netkv.model.scheme_options import CardOptions, ClientCardOptions
 from netkv.runs import default_store
 from netkv.runs.compare import flatten
@@ -271,7 +271,7 @@ def _cards_s(spec: RackSpec, requests: float) -> float:
     if scheme.card is None:
         return 0.0
     clock_s = CardOptions.of(spec.lab).clock_mhz * 1e6 * _CYCLE_S
-    if scheme.card_before == "servers":
+    if scheme.has(Card):
         return min(requests * _CARD_S, spec.lab.servers * clock_s)
     shares = client_shares(spec.lab)
     functions = ClientCardOptions.of(spec.lab).card_functions

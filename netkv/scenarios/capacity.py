@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from netkv import schemes
+from netkv.model.nodes import Card
 from netkv.model.profile import Profile
 from netkv.model.scheme_options import SwitchCache
 from netkv.model.spec import ClosedLoop, HeavyTail, MultigetSize, Poisson, Saturate
@@ -190,7 +191,7 @@ def _server_work(spec: RackSpec, profile: Profile) -> float:
 
 def _cached(spec: RackSpec) -> float:
     """Share of operations on keys that the switch may have cached; below 1."""
-    if not schemes.get(spec.scheme).caches:
+    if not schemes.get(spec.scheme).traits.caches:
         return 0.0
     return _MAX_HITS * _popularity(spec, SwitchCache.of(spec.lab).cache_entries)
 
@@ -237,21 +238,21 @@ def _per_second(cores: int, microseconds: float, scale: float) -> float:
 def _busy_servers(spec: RackSpec) -> float:
     """Number of busy servers. Without a cache, the server of the hottest key limits the rate."""
     servers = spec.lab.servers
-    if schemes.get(spec.scheme).caches:
+    if schemes.get(spec.scheme).traits.caches:
         return servers
     return min(servers, 1 / _popularity(spec, 1))
 
 
 def _hits(spec: RackSpec) -> float:
     """Share of requests that the switch answers if the hottest keys are cached; below 1."""
-    reads = 1.0 if schemes.get(spec.scheme).answers_writes else 1 - min(writes(spec), 1.0)
+    reads = 1.0 if schemes.get(spec.scheme).traits.answers_writes else 1 - min(writes(spec), 1.0)
     return _cached(spec) * reads
 
 
 def _answered_before_servers(spec: RackSpec) -> bool:
     """Whether FPGA cards before the servers answer the requests that they can."""
     scheme = schemes.get(spec.scheme)
-    return scheme.card is not None and scheme.card_before == "servers"
+    return scheme.card is not None and scheme.has(Card)
 
 
 def _popularity(spec: RackSpec, hottest: int) -> float:

@@ -85,8 +85,8 @@ def check_schemes(names: Iterable[str], crash: FieldPath | None) -> None:
     if crash is None:
         return
     for name in names:
-        if not schemes.get(name).client_keeps:
-            keep = [scheme.name for scheme in schemes.all_schemes() if scheme.client_keeps]
+        if not schemes.get(name).traits.client_keeps:
+            keep = [scheme.name for scheme in schemes.all_schemes() if scheme.traits.client_keeps]
             right = f"schemes whose clients do: {', '.join(keep)}" if keep else "no scheme does"
             raise FieldError(
                 f"a crash of the client loses the records that it keeps, but clients of '{name}' "

@@ -151,7 +151,7 @@ def _phases() -> str:
     """An example of the time of a phase; empty if no scheme has phases."""
     for scheme in all_schemes():
         for phase in scheme.recovery_phases:
-            return f", for example\n`{recovery.phase_metric(phase)}` of {scheme.title}"
+            return f", for example\n`{recovery.phase_metric(phase)}` of {scheme.about.title}"
     return ""
 
 

@@ -211,7 +211,11 @@ class DrivenRun(ABC):
         """The hit ratio that a Zipf distribution predicts for the cached keys; None if nobody knows
         them, or if the mix is not Zipf-distributed."""
         workload, scheme = self._scenario.workload, self.rack.scheme
-        if not scheme.caches or scheme.card is not None or workload.mix in ("ycsb-d", "insert"):
+        if (
+            not scheme.traits.caches
+            or scheme.card is not None
+            or workload.mix in ("ycsb-d", "insert")
+        ):
             return None
         try:
             hottest = await self.rack.hottest(_HOTTEST_ASKED)
@@ -268,7 +272,7 @@ class DrivenRun(ABC):
     async def _deregister_clients(self) -> None:
         """Lets clients deregister with the controller, in schemes where they register."""
         rack = self.rack
-        if not rack.scheme.client_keeps or not rack.client.running:
+        if not rack.scheme.traits.client_keeps or not rack.client.running:
             return
         await rack.client.command({"do": "phase", "name": "end"})
         deadline = self._clock.now() + _DEREGISTRATION_TIMEOUT

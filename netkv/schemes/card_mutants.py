@@ -37,7 +37,7 @@ def cards(
 
 
 def _broken(card: CardOf, scheme: Scheme) -> AbstractContextManager[Scheme]:
-    return nullcontext(replace(scheme, card=card))
+    return nullcontext(scheme.with_card(card))
 
 
 def _card(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from netkv.errors import MisfitError
 from netkv.kits.multiget import checks as multiget
+from netkv.model.nodes import Card, Client, ClientCard, Servers
 from netkv.model.scheme_options import ClientCardOptions, SwitchCache
 from netkv.schemes import registry
 
@@ -17,19 +18,19 @@ if TYPE_CHECKING:
 
 def check(scheme: Scheme, lab: GenericLab, workload: WorkloadSpec) -> None:
     """Raises `MisfitError` if the scheme does not support the lab or the load."""
-    if scheme.multigets:
+    if scheme.traits.multigets:
         multiget.check(scheme.name, lab, workload)
     else:
-        able = [each.name for each in registry.all_schemes() if each.multigets]
+        able = [each.name for each in registry.all_schemes() if each.traits.multigets]
         multiget.check_single(scheme.name, able, workload)
-    if workload.conditional and not scheme.conditional_writes:
-        able = [each.name for each in registry.all_schemes() if each.conditional_writes]
+    if workload.conditional and not scheme.traits.conditional_writes:
+        able = [each.name for each in registry.all_schemes() if each.traits.conditional_writes]
         raise MisfitError(
             f"The scheme '{scheme.name}' has no conditional writes, but 'workload.conditional' is "
             f"{workload.conditional:g}.\n  Schemes with conditional writes: {', '.join(able)}.",
             *("workload", "conditional"),
         )
-    if scheme.one_switch and lab.topology.kind != "rack":
+    if scheme.limits.one_switch and lab.topology.kind != "rack":
         raise MisfitError(
             f"The scheme '{scheme.name}' supports one switch only: 'lab.topology.kind' must be "
             f"'rack', not '{lab.topology.kind}'.",
@@ -38,14 +39,14 @@ def check(scheme: Scheme, lab: GenericLab, workload: WorkloadSpec) -> None:
     # Roles need the engine, which takes time to load.
     from netkv import roles
 
-    roles.check("servers", scheme.server_role)
-    roles.check("clients", scheme.client_role)
+    roles.check("servers", scheme.role(Servers))
+    roles.check("clients", scheme.role(Client))
     options = scheme.options.of(lab)
     if isinstance(options, SwitchCache):
         _check_entries(scheme.name, options)
     if scheme.needs is not None:
         scheme.needs(lab)
-    if lab.pipelines > scheme.max_pipelines:
+    if lab.pipelines > scheme.limits.pipelines:
         _refuse_pipelines(scheme, lab.pipelines)
 
 
@@ -55,13 +56,13 @@ def check_live(scheme: Scheme, lab: GenericLab) -> None:
         _check_several_switches(lab)
     if scheme.card is None:
         return
-    where = "before each server" if scheme.card_before == "servers" else "in clients"
+    where = "before each server" if scheme.has(Card) else "in clients"
     limit = f"The scheme '{scheme.name}' has FPGA cards {where}. Live that needs"
     if lab.target != "engine":
         raise MisfitError(f"{limit} 'lab.target: engine', not '{lab.target}'.", "lab", "target")
     if lab.fabric != "udp":
         raise MisfitError(f"{limit} 'lab.fabric: udp', not '{lab.fabric}'.", "lab", "fabric")
-    if scheme.card_before == "clients":
+    if scheme.has(ClientCard):
         _check_one_client(limit, lab)
     elif lab.server_processes < lab.servers:
         raise MisfitError(
@@ -105,8 +106,8 @@ def _check_entries(scheme: str, options: SwitchCache) -> None:
 
 
 def _refuse_pipelines(scheme: Scheme, pipelines: int) -> None:
-    most = scheme.max_pipelines
-    able = [each.name for each in registry.all_schemes() if pipelines <= each.max_pipelines]
+    most = scheme.limits.pipelines
+    able = [each.name for each in registry.all_schemes() if pipelines <= each.limits.pipelines]
     raise MisfitError(
         f"The scheme '{scheme.name}' runs on switches of "
         f"{'1 pipeline' if most == 1 else f'at most {most} pipelines'}, but 'lab.pipelines' is "

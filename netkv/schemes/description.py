@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from netkv.model.nodes import Client, Coordinator, Servers
 from netkv.model.option_rows import option_row
 from netkv.schemes import registry
 from netkv.schemes.scheme import Scheme
@@ -27,22 +28,22 @@ def describe(scheme: Scheme) -> dict[str, Any]:
         )
     return {
         "name": scheme.name,
-        "title": scheme.title,
-        "summary": scheme.summary,
-        "paper": scheme.paper,
+        "title": scheme.about.title,
+        "summary": scheme.about.summary,
+        "paper": scheme.about.paper,
         "package": registry.catalogue().packages.get(scheme.name),
-        "program": scheme.program,
-        "other_programs": dict(scheme.other_programs),
-        "server_role": scheme.server_role,
-        "client_role": scheme.client_role,
+        "program": scheme.programs.main,
+        "other_programs": dict(scheme.programs.others),
+        "server_role": scheme.role(Servers),
+        "client_role": scheme.role(Client),
         "recovery_phases": list(scheme.recovery_phases),
         "limits": {
-            "pipelines": scheme.max_pipelines,
-            "clients": scheme.max_clients,
-            "one_switch": scheme.one_switch,
-            "multigets": scheme.multigets,
-            "conditional_writes": scheme.conditional_writes,
-            "coordinator": scheme.coordinated,
+            "pipelines": scheme.limits.pipelines,
+            "clients": scheme.limits.clients,
+            "one_switch": scheme.limits.one_switch,
+            "multigets": scheme.traits.multigets,
+            "conditional_writes": scheme.traits.conditional_writes,
+            "coordinator": scheme.has(Coordinator),
         },
         "topology": scheme.topology.model_dump(mode="json"),
         "options": options,

@@ -78,8 +78,9 @@ def _broken(edit: Edit, scheme: Scheme) -> Iterator[Scheme]:
 
 def with_programs(edit: Edit, scheme: Scheme) -> Scheme:
     """The scheme with programs that have the edit."""
-    others = {place: str(program(edit, path)) for place, path in scheme.other_programs.items()}
-    return replace(scheme, program=str(program(edit, scheme.program)), other_programs=others)
+    others = {place: str(program(edit, path)) for place, path in scheme.programs.others.items()}
+    main = str(program(edit, scheme.programs.main))
+    return replace(scheme, programs=replace(scheme.programs, main=main, others=others))
 
 
 def program(edit: Edit, main: str) -> Path:

@@ -32,12 +32,12 @@ def get(name: str) -> Metric:
 
 def of_scheme(scheme: Scheme) -> Rows:
     """The metrics of a scheme's runs: the common metrics that apply to it, and its own."""
-    return (*(each for each in COMMON if each.applies(scheme)), *scheme.metrics)
+    return (*(each for each in COMMON if each.applies(scheme.traits)), *scheme.metrics)
 
 
 def is_shown(name: str, scheme: str) -> bool:
     """Whether tables and figures show a metric for a scheme, by their names."""
-    return all(get(name).shown(each) for each in all_schemes() if each.name == scheme)
+    return all(get(name).shown(each.traits) for each in all_schemes() if each.name == scheme)
 
 
 def recorded() -> Mapping[str, Value]:

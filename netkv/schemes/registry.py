@@ -88,7 +88,7 @@ def load(points: Iterable[metadata.EntryPoint]) -> Catalogue:
         found[scheme.name] = scheme
         packages[scheme.name] = package
         modules[scheme.name] = point.module
-    ordered = sorted(found.values(), key=lambda each: (each.order, each.name))
+    ordered = sorted(found.values(), key=lambda each: (each.about.order, each.name))
     return Catalogue({each.name: each for each in ordered}, problems, packages, modules)
 
 
@@ -99,7 +99,7 @@ def all_schemes() -> tuple[Scheme, ...]:
 
 def default() -> Scheme:
     """The scheme of a lab that names none: the first one with a cache."""
-    return next(each for each in all_schemes() if each.caches)
+    return next(each for each in all_schemes() if each.traits.caches)
 
 
 def get(name: str) -> Scheme:
@@ -133,7 +133,7 @@ def _load(point: metadata.EntryPoint) -> Scheme:
         raise ValueError(f"its own name is '{scheme.name}'")
     if not issubclass(scheme.options, SchemeOptions):
         raise TypeError(f"its options ({scheme.options.__name__}) are no SchemeOptions")
-    if scheme.one_switch and scheme.topology.kind != "rack":
+    if scheme.limits.one_switch and scheme.topology.kind != "rack":
         raise ValueError(f"it supports one switch only, but its topology is {scheme.topology.kind}")
     return scheme
 

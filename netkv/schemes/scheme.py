@@ -1,4 +1,4 @@
-"""`Scheme`, the declaration of a scheme: its program, roles, control plane, options and limits.
+"""`Scheme`, the declaration of a scheme: programs, hosts, control plane, options and limits.
 
 All other code (partitioning, forwarding, request path, supervision) is shared between schemes and
 reads the properties of a scheme from its `Scheme`.
@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from netkv import resources
 from netkv.errors import NetkvError
 from netkv.metrics.metric import Metric
 from netkv.model.hardware import TopologySpec
+from netkv.model.nodes import OPTIONAL, Node
 from netkv.model.scheme_options import SchemeOptions, SwitchCache
 from netkv.schemes.programs import Programs
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from netkv.model.card_design import CardDesign
     from netkv.model.hardware import GenericLab
     from netkv.model.network import Network, Place
-    from netkv.model.nodes import Node
     from netkv.model.spec import GenericRack
     from netkv.model.topology import Topology
 
@@ -53,26 +53,93 @@ def forwarding_only(
 
 
 @dataclass(frozen=True)
+class About:
+    """What lists and figures say of a scheme."""
+
+    title: str
+    """The name in figures and tables."""
+    paper: str
+    """The paper that describes it."""
+    summary: str
+    """One sentence for lists."""
+    order: int = 1000
+    """Sort key in lists and figures, ascending; the name breaks ties."""
+
+
+@dataclass(frozen=True)
+class P4Programs:
+    """The P4 programs of the switches of a rack.
+
+    Paths are `NAME/NAME.p4` in `p4/`, or absolute.
+    """
+
+    main: str
+    """The program of switches with servers."""
+    others: Mapping[Place, str] = field(default_factory=dict)
+    """Programs for switches without servers, by their place in the network; at a place that is left
+    out a switch runs `main`."""
+    defines: Callable[[GenericLab], Mapping[str, str]] = _no_defines
+    """Macros with which they are compiled for a lab."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """Hosts of a rack, or cards, of one kind. `netkv.model.nodes` says where each kind is attached:
+    clients, servers and a coordinator to a switch, cards between these and the switch."""
+
+    kind: type[Node]
+    role: str = ""
+    """The protocol role: a role of engine/roles, or a class in Python, `python:package.module:Class`
+    (`netkv.roles`). Coordinators and cards have none."""
+    card: Callable[[GenericLab], CardDesign] | None = None
+    """Of cards: the design."""
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What the protocol of a scheme can do."""
+
+    caches: bool
+    """Whether the switch or a card answers reads. Without that there is no hit ratio to predict."""
+    answers_writes: bool = False
+    """Whether the switch also answers writes of the records that it caches (write-back)."""
+    client_keeps: bool = False
+    """Whether clients keep copies of records that only the switch has, until these are released."""
+    stamped_requests: bool = False
+    """Whether requests of clients have a stamp (docs/internals/wire-format.md), which a switch
+    fills in."""
+    multigets: bool = False
+    """Whether a request may have several keys of different servers. Servers then own keys by the
+    hash modulo the number of servers, and a key has 4 to 64 bytes."""
+    conditional_writes: bool = False
+    """Whether its roles have conditional writes (`workload.conditional`)."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The largest racks that a scheme supports."""
+
+    pipelines: int = 1
+    """Pipelines of a switch, at most. Above 1 the program must keep the state of a key in a
+    pipeline that all packets of the key pass, and the control plane must accept that a table write
+    reaches the pipelines one after the other."""
+    clients: int = 32_767
+    """Number of clients that the switch and the servers can distinguish."""
+    one_switch: bool = False
+    """Whether it supports a single switch only."""
+
+
+@dataclass(frozen=True)
 class Scheme:
-    """One way to serve keys from a rack."""
+    """One way to serve keys from a rack. `netkv.schemes.parts` has what few readers need."""
 
     name: str
     """The name that users write, in lower case."""
-    title: str
-    """The name in figures and tables."""
-    program: str
-    """Path of the P4 program: `NAME/NAME.p4` in `p4/`, or an absolute path."""
-    server_role: str
-    """The protocol role of the server shims: a role of engine/roles, or a class in Python,
-    `python:package.module:Class` (`netkv.roles`)."""
-    client_role: str
-    """The protocol role of the clients, named like `server_role`."""
-    caches: bool
-    """Whether the switch answers reads. Without that the scheme has no hit ratio to predict."""
-    paper: str
-    """The paper that describes the scheme."""
-    summary: str
-    """One sentence for lists."""
+    about: About
+    programs: P4Programs
+    hosts: tuple[Host, ...]
+    """The hosts and cards of its racks, clients and servers among them."""
+    traits: Traits
     control_plane: Callable[[GenericRack, Topology], SwitchControlPlane] = forwarding_only
     """Creates the control plane for a rack and the topology of a switch. The default one only fills
     the forwarding tables. The function imports the control plane, so that listing schemes does not
@@ -81,67 +148,46 @@ class Scheme:
     """Creates one control plane for all switches of a rack, in place of `control_plane`."""
     options: type[SchemeOptions] = SchemeOptions
     """Its options, which users write under `lab`; their docstrings are the descriptions."""
-    order: int = 1000
-    """Sort key in lists and figures, ascending; the name breaks ties."""
-    answers_writes: bool = False
-    """Whether the switch also answers writes of the records that it caches (write-back)."""
-    client_keeps: bool = False
-    """Whether clients keep copies of records that only the switch has, until these are released."""
-    stamped_requests: bool = False
-    """Whether requests of clients have a stamp (docs/internals/wire-format.md), which a switch
-    fills in."""
-    recovery_phases: tuple[str, ...] = ()
-    """Names of the phases of a recovery (`Recovered`), in order. Empty: the control plane only
-    fills the tables of a restarted switch again."""
-    max_pipelines: int = 1
-    """Pipelines of a switch, at most. Above 1 the program must keep the state of a key in a
-    pipeline that all packets of the key pass, and the control plane must accept that a table write
-    reaches the pipelines one after the other."""
-    max_clients: int = 32_767
-    """Number of clients that the switch and the servers can distinguish."""
-    one_switch: bool = False
-    """Whether it supports a single switch only."""
-    other_programs: Mapping[Place, str] = field(default_factory=dict)
-    """Paths of programs, as `program`, for switches without servers, by their place in the network;
-    at a place that is left out a switch runs `program`."""
     topology: TopologySpec = ONE_SWITCH
     """Switches of a lab that does not say them: each option of `lab.topology` that is left out has
     its value from here."""
-    defines: Callable[[GenericLab], Mapping[str, str]] = _no_defines
-    """Macros with which the program is compiled for a lab."""
+    limits: Limits = Limits()
     needs: Callable[[GenericLab], None] | None = None
     """A further check of the lab, which raises `MisfitError`."""
+    recovery_phases: tuple[str, ...] = ()
+    """Names of the phases of a recovery (`Recovered`), in order. Empty: the control plane only
+    fills the tables of a restarted switch again."""
     max_staleness: Callable[[GenericLab], float | None] = _never_stale
     """Seconds for which reads of a rack may return a value that was replaced; None: never."""
-    multigets: bool = False
-    """Whether a request may have several keys of different servers. Servers then own keys by the
-    hash modulo the number of servers, and a key has 4 to 64 bytes."""
-    conditional_writes: bool = False
-    """Whether its roles have conditional writes (`workload.conditional`)."""
-    coordinated: bool = False
-    """Whether clients send requests to a coordinator, which is a separate host."""
-    card: Callable[[GenericLab], CardDesign] | None = None
-    """The FPGA cards before servers or clients; None: these are cabled to the switch."""
-    card_before: Literal["servers", "clients"] = "servers"
-    """Where its cards are, if it has any."""
     metrics: tuple[Metric, ...] = ()
     """Metrics of its runs, in addition to those of all runs (`netkv.metrics.common`)."""
+
+    def has(self, kind: type[Node]) -> bool:
+        """Whether its racks have nodes of this kind."""
+        return any(host.kind is kind for host in self.hosts)
+
+    def role(self, kind: type[Node]) -> str:
+        """The protocol role of its hosts of this kind."""
+        return next(host.role for host in self.hosts if host.kind is kind)
+
+    @property
+    def card(self) -> Callable[[GenericLab], CardDesign] | None:
+        """The design of its cards; None: it has none."""
+        return next((host.card for host in self.hosts if host.card is not None), None)
+
+    def with_card(self, card: Callable[[GenericLab], CardDesign]) -> Scheme:
+        """The scheme with another design of its cards."""
+        hosts = (host if host.card is None else replace(host, card=card) for host in self.hosts)
+        return replace(self, hosts=tuple(hosts))
 
     @property
     def node_kinds(self) -> tuple[type[Node], ...]:
         """The kinds of nodes that its racks have and not all other racks."""
-        from netkv.model.nodes import Card, ClientCard, Coordinator
-
-        own = {
-            Coordinator: self.coordinated,
-            Card: self.card is not None and self.card_before == "servers",
-            ClientCard: self.card is not None and self.card_before == "clients",
-        }
-        return tuple(kind for kind, has in own.items() if has)
+        return tuple(host.kind for host in self.hosts if host.kind in OPTIONAL)
 
     def external_clients(self, lab: GenericLab) -> int:
         """How many external programs (`lab.external_clients`) fit beside the load's clients."""
-        return max(0, min(lab.external_clients, self.max_clients - lab.clients))
+        return max(0, min(lab.external_clients, self.limits.clients - lab.clients))
 
     def with_topology(self, lab: LabT) -> LabT:
         """The lab with the switches that it has in runs of the scheme.
@@ -167,32 +213,33 @@ class Scheme:
     @property
     def program_path(self) -> Path:
         """The P4 source of the scheme, for switches with servers."""
-        return resources.path("p4") / self.program
+        return resources.path("p4") / self.programs.main
 
     @property
     def other_paths(self) -> dict[Place, Path]:
-        """The P4 sources of `other_programs`."""
-        return {place: resources.path("p4") / path for place, path in self.other_programs.items()}
+        """The P4 sources of `programs.others`."""
+        return {place: resources.path("p4") / path for place, path in self.programs.others.items()}
 
     def with_program(self, file: Path) -> Scheme:
         """The scheme with another file for one of its programs: for the one with the same file
-        name, else for `program`."""
+        name, else for the main one."""
         changed = {
             place: str(file)
-            for place, path in self.other_programs.items()
+            for place, path in self.programs.others.items()
             if Path(path).name == file.name != self.program_path.name
         }
         if changed:
-            return replace(self, other_programs={**self.other_programs, **changed})
-        return replace(self, program=str(file))
+            others = {**self.programs.others, **changed}
+            return replace(self, programs=replace(self.programs, others=others))
+        return replace(self, programs=replace(self.programs, main=str(file)))
 
     def compile(self, lab: GenericLab) -> bytes:
         """Compile the program for a lab; raises `NetkvError` with the compiler's report."""
-        return compile_program(self.program_path, self.defines(lab))
+        return compile_program(self.program_path, self.programs.defines(lab))
 
     def compile_all(self, lab: GenericLab) -> Programs:
         """Compile the programs of all places; raises `NetkvError` with the compiler's report."""
-        defines = self.defines(lab)
+        defines = self.programs.defines(lab)
         others = {place: compile_program(path, defines) for place, path in self.other_paths.items()}
         return Programs(self.compile(lab), others)
 

@@ -8,7 +8,7 @@ from typing import Any
 from netkv.errors import UsageError
 from netkv.model import layout, network
 from netkv.model.network import Network
-from netkv.model.nodes import client_shares
+from netkv.model.nodes import Card, Coordinator, Servers, client_shares
 from netkv.model.profile import HostModel, LinkModel, Profile
 from netkv.model.scheme_options import CoordinatorOptions
 from netkv.rack.load import load_config
@@ -24,8 +24,8 @@ def of_scheme(spec: RackSpec, scheme: Scheme) -> Network:
 
     Raises `UsageError` for an invalid topology, or a card whose clients are at several switches.
     """
-    plan = lay_out(spec, coordinator=scheme.coordinated)
-    if scheme.card is None or scheme.card_before == "servers":
+    plan = lay_out(spec, coordinator=scheme.has(Coordinator))
+    if scheme.card is None or scheme.has(Card):
         return plan
     try:
         return network.behind_cards(plan, client_shares(spec.lab))
@@ -104,9 +104,9 @@ def rack_config(
         "seed": spec.seed,
         "load": load_config(spec, scheme),
         "client": _host(profile.client, scale),
-        "coordinator": _coordinator(spec, profile) if scheme.coordinated else None,
+        "coordinator": _coordinator(spec, profile) if scheme.has(Coordinator) else None,
         "servers": {
-            "role": scheme.server_role,
+            "role": scheme.role(Servers),
             "count": lab.servers,
             "racks": lab.topology.switches_of_servers,
             "keys": spec.workload.keys,
@@ -155,7 +155,7 @@ def _with_rates(
 ) -> list[Mapping[str, Any]]:
     """The cards; those of clients send to the network at most at the `rate` of the clients' links,
     in bits a second."""
-    if scheme.card_before == "servers":
+    if scheme.has(Card):
         return list(cards)
     return [{**card, "rates": [min(card["rates"][0], rate), *card["rates"][1:]]} for card in cards]
 
@@ -167,7 +167,7 @@ def _placed(
     whether the host is the first one behind the card."""
     if not cards:
         return {}
-    if scheme.card_before == "servers":
+    if scheme.has(Card):
         ports = [len(card["rates"]) - 1 for card in cards]
         return {("server", server): (server, port, True) for server, port in enumerate(ports)}
     return {

@@ -18,7 +18,7 @@ from netkv.control import base
 from netkv.errors import NetkvError, UsageError
 from netkv.model import layout
 from netkv.model.network import Network
-from netkv.model.nodes import LinkedNode, NodeError, client_shares, partitions
+from netkv.model.nodes import Card, Coordinator, LinkedNode, NodeError, client_shares, partitions
 from netkv.model.profile import Profile
 from netkv.model.report import RackEvent, RackSample
 from netkv.model.topology import owner_index
@@ -131,7 +131,7 @@ class SimRack(RackOfNodes):
             SimServers(index, servers, self) for index, servers in enumerate(partitions(spec.lab))
         )
         self.coordinator = (
-            SimCoordinator(SimCoordinator.NAME, self) if self.scheme.coordinated else None
+            SimCoordinator(SimCoordinator.NAME, self) if self.scheme.has(Coordinator) else None
         )
         self.cards = self._card_nodes()
         self.client = SimClient(SimClient.NAME, self)
@@ -235,7 +235,7 @@ class SimRack(RackOfNodes):
             self._advance_until_ready(wanted)
         finally:
             self._filled = None
-        self.emit("ready", "rack", f"{self.scheme.title} is up.")
+        self.emit("ready", "rack", f"{self.scheme.about.title} is up.")
 
     def _advance_until_ready(self, preloaded: int) -> None:
         """Advances until all tables are set up and caches are filled with so many entries."""
@@ -255,7 +255,7 @@ class SimRack(RackOfNodes):
     def _card_nodes(self) -> tuple[SimCard | SimClientCard, ...]:
         if self.scheme.card is None:
             return ()
-        if self.scheme.card_before == "servers":
+        if self.scheme.has(Card):
             return tuple(SimCard(server, self) for server in range(self.spec.lab.servers))
         return tuple(SimClientCard(card, self) for card in range(len(client_shares(self.spec.lab))))
 

@@ -102,7 +102,7 @@ def generate(
         duration=duration,
         faults=_faults(draw, rack, duration, kinds),
     )
-    case = _with_later_draws(draw, case, schemes.get(scheme).max_pipelines)
+    case = _with_later_draws(draw, case, schemes.get(scheme).limits.pipelines)
     if "corrupt" in kinds:
         case = with_corruption(case, schemes.get(scheme).node_kinds)
     if (adapt := parts.soak(schemes.get(scheme)).adapt) is not None:
@@ -115,7 +115,7 @@ def generate(
 def _fit(lab: LabSpec, scheme: str, seed: int) -> LabSpec:
     """The lab, without options that the scheme does not support, and with its kind of network."""
     chosen = schemes.get(scheme)
-    if chosen.one_switch:
+    if chosen.limits.one_switch:
         return lab.model_copy(update={"cache_rows": None, "topology": TopologySpec(kind="rack")})
     kind = chosen.topology.kind
     if kind == "rack":
@@ -232,7 +232,7 @@ def _with_later_draws(draw: RandomDraw, case: Case, most: int) -> Case:
         update["sample_rate"] = draw.scale(0.2, 1.0)
     lab = case.rack.lab.model_copy(update=update)
     rack = case.rack.model_copy(update={"lab": lab})
-    if schemes.get(rack.scheme).multigets:
+    if schemes.get(rack.scheme).traits.multigets:
         rack = _with_multigets(draw, rack)
     return case.model_copy(
         update={
@@ -326,7 +326,7 @@ def _faults(
     )
     found: list[Fault] = []
     open_faults: dict[tuple[str, str], TimelineEvent] = {}
-    keeps = schemes.get(rack.scheme).client_keeps
+    keeps = schemes.get(rack.scheme).traits.client_keeps
     for event in events:
         if event.crash is not None:
             # Crashes are drawn for all schemes, so that all have the same other faults.

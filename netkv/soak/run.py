@@ -271,7 +271,7 @@ class _Run:
 
     def _deregister_clients(self) -> None:
         """Lets clients deregister with the controller, in schemes where they register."""
-        if self._rack.scheme.client_keeps:
+        if self._rack.scheme.traits.client_keeps:
             self._rack.command({"do": "phase", "name": "end"})
             self._pass(0)
             idle = lambda: self._sample["phase"] == "idle"  # noqa: E731
@@ -329,7 +329,7 @@ class _Run:
 
 
 def _compiled(scheme: schemes.Scheme, lab: LabSpec) -> Programs:
-    defines = tuple(scheme.defines(lab).items())
+    defines = tuple(scheme.programs.defines(lab).items())
     others = {place: _bundle(path, defines) for place, path in scheme.other_paths.items()}
     return Programs(_bundle(scheme.program_path, defines), others)
 

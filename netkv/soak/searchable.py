@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from netkv.errors import UsageError
+from netkv.model.nodes import Client, Servers
 from netkv.schemes import parts, registry
 from netkv.schemes.scheme import Scheme
 
@@ -16,8 +17,8 @@ def check(scheme: Scheme) -> None:
     """Raises `UsageError` if the scheme loses acknowledged writes by design."""
     if not (why := parts.soak(scheme).LOSES_WRITES):
         return
-    roles = (scheme.server_role, scheme.client_role)
-    able = [each.name for each in schemes() if (each.server_role, each.client_role) == roles]
+    roles = (scheme.role(Servers), scheme.role(Client))
+    able = [each.name for each in schemes() if (each.role(Servers), each.role(Client)) == roles]
     raise UsageError(
         f"'netkv soak' searches for lost writes, and '{scheme.name}' loses acknowledged writes by "
         f"design. {why}.\n"

@@ -24,7 +24,7 @@ def case_lines(case: Case, began: float) -> Iterator[str]:
         f"; cache of {options.cache_entries}, hot at {options.hot_threshold} reads in "
         f"{options.epoch:g} s"
     )
-    if schemes.get(case.rack.scheme).client_keeps:
+    if schemes.get(case.rack.scheme).traits.client_keeps:
         period = options.snapshot_period
         cache += f", a snapshot every {period:g} s" if period else ", no snapshots"
     yield (

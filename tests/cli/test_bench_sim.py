@@ -90,7 +90,7 @@ def test_every_scheme_is_measured_on_the_racks_that_it_supports(scheme: str, net
     for row in rows:
         schemes.of(row.case.rack())
     kinds = {row.case.topology.kind for row in rows}
-    assert kinds == {"rack"} if schemes.get(scheme).one_switch else kinds > {"rack"}
+    assert kinds == {"rack"} if schemes.get(scheme).limits.one_switch else kinds > {"rack"}
     assert {row.case.keys for row in rows if row.case.writes} == {10_000, 100_000_000}
     result = netkv(
         "bench", "sim", "--seconds", "0.01", "--scheme", scheme, "--servers", "2", "--keys", "1000"

@@ -37,9 +37,9 @@ def test_list_has_every_scheme_with_title_summary_and_paper(netkv: Netkv) -> Non
     listed = [line for line in result.out.splitlines() if line.split()[:1]]
     for each in schemes.all_schemes():
         (line,) = (line for line in listed if line.split()[0] == each.name)
-        assert each.title in line
-        assert each.summary in line
-        assert each.paper in line
+        assert each.about.title in line
+        assert each.about.summary in line
+        assert each.about.paper in line
 
 
 def test_list_prints_one_json_document(netkv: Netkv) -> None:
@@ -64,8 +64,8 @@ def test_list_names_schemes_that_cannot_be_used(
 def test_show_has_every_option_with_default_and_unit(netkv: Netkv, name: str) -> None:
     scheme = schemes.get(name)
     document = netkv("scheme", "show", name, "--json").document
-    assert document["program"] == scheme.program
-    assert document["paper"] == scheme.paper
+    assert document["program"] == scheme.programs.main
+    assert document["paper"] == scheme.about.paper
     options = {each["option"]: each for each in document["options"]}
     assert list(options) == [f"lab.{each}" for each in scheme.options.model_fields]
     result = netkv("scheme", "show", name, COLUMNS="300")

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from netkv.control import base
 from netkv.control.forwarding import ROUTE, ForwardingOnly
+from netkv.model.nodes import Client, Servers
 from netkv.model.spec import GenericRack
 from netkv.model.topology import CONTROLLER_IP, CPU_PORT, Topology
-from netkv.schemes import Scheme
+from netkv.schemes.scheme import PLAIN, About, Host, P4Programs, Scheme, Traits
 
 SESSION = 7
 
@@ -76,13 +77,10 @@ def keeper_scheme(made: list[Keeper]) -> Scheme:
 
     return Scheme(
         name="keeper",
-        title="Keeper",
-        program="nocache/nocache.p4",
-        server_role="plain",
-        client_role="plain",
-        caches=False,
-        paper="",
-        summary="",
+        about=About(title="Keeper", paper="", summary=""),
+        programs=P4Programs("nocache/nocache.p4"),
+        hosts=(Host(Client, PLAIN), Host(Servers, PLAIN)),
+        traits=Traits(caches=False),
         control_plane=make,
         recovery_phases=("collect", "restore"),
     )

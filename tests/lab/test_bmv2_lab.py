@@ -42,7 +42,7 @@ def on_bmv2(scheme: str, tmp_path: Path) -> LiveRack:
 async def test_scheme_serves_requests_on_bmv2(tmp_path: Path, scheme: str) -> None:
     async with running(on_bmv2(scheme, tmp_path)) as rack:
         await serves(rack)
-        if rack.scheme.caches:
+        if rack.scheme.traits.caches:
             await sampled(rack, "the switch answers reads", lambda it: it.client.hits > 0)
         assert (await verify(rack)).client_statistics["stale_reads"] == 0
         assert rack.failed is None

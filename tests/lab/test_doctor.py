@@ -26,7 +26,7 @@ def test_each_program_is_named_once(found: dict[str, doctor.Check]) -> None:
     programs = {
         program
         for scheme in schemes.all_schemes()
-        for program in (scheme.program, *scheme.other_programs.values())
+        for program in (scheme.programs.main, *scheme.programs.others.values())
     }
     assert sorted(named) == sorted(programs)
 
@@ -58,11 +58,12 @@ def test_program_that_does_not_compile_is_a_failure(
     broken = tmp_path / "broken.p4"
     broken.write_text("control {")
     scheme = schemes.get("nocache")
-    changed = (
-        replace(scheme, program=str(broken))
+    programs = (
+        replace(scheme.programs, main=str(broken))
         if main
-        else replace(scheme, other_programs={"between": str(broken)})
+        else replace(scheme.programs, others={"between": str(broken)})
     )
+    changed = replace(scheme, programs=programs)
     monkeypatch.setitem(registry.catalogue().schemes, scheme.name, changed)
     check = {check.name: check for check in doctor.run()}["programs"]
     assert check.status == "fail"

@@ -14,6 +14,7 @@ import pytest
 from netkv import schemes
 from netkv.live import cabling, stale_clients, target
 from netkv.live.rack import LiveRack
+from netkv.model.nodes import Client
 from netkv.schemes.spec import LabSpec, RackSpec
 from tests.lab.racks import running, spec
 from tests.waiting import until_async
@@ -46,7 +47,7 @@ def test_external_clients_are_numbered_after_those_of_the_load(
     requested = RackSpec(scheme=scheme, lab=LabSpec(clients=clients, external_clients=wanted))
     known = schemes.get(scheme)
     plugged = cabling.plug(requested, known.external_clients(requested.lab))
-    configs = cabling.external_client_configs(requested, plugged, known.client_role)
+    configs = cabling.external_client_configs(requested, plugged, known.role(Client))
     assert [config["client"] for config in configs] == list(range(clients + 1, clients + 1 + got))
     assert [cable.port for cable in plugged.external_clients] == list(range(2, 2 + got))
     assert [config["bind"] for config in configs] == [

@@ -33,7 +33,7 @@ async def test_scheme_serves_requests_on_real_bmv2(tmp_path: Path, scheme: str) 
     one = spec(scheme, target="bmv2", topology={"kind": "rack"})
     async with running(LiveRack(one, tmp_path / "rack")) as rack:
         await serves(rack)
-        if rack.scheme.caches:
+        if rack.scheme.traits.caches:
             await sampled(rack, "the switch answers reads", lambda it: it.client.hits > 0)
         assert (await verify(rack)).client_statistics["stale_reads"] == 0
         assert rack.failed is None

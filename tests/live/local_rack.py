@@ -18,6 +18,7 @@ from netkv import schemes
 from netkv._engine import ClientNode, ServerNode, Switch, SwitchNode, compile_p4, write_frame
 from netkv.live.ports import free_ports
 from netkv.model.messages import CacheMetadata, Message, Op, Status, decode, encode
+from netkv.model.nodes import Servers
 from netkv.model.topology import CONTROLLER_IP, CPU_PORT, Topology
 from netkv.sim.tables import PACKET_HEADER_BYTES
 from tests.live.server_nodes import server_config
@@ -125,7 +126,7 @@ class LocalRack:
         self.server_config = server_config(
             server,
             switch_server,
-            role=schemes.get(scheme).server_role,
+            role=schemes.get(scheme).role(Servers),
             partitions=list(range(servers)),
             servers=servers,
             keys=keys,

@@ -82,8 +82,12 @@ plots:
 @pytest.fixture
 def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Registers a scheme that differs from `nocache` only in its name and its metrics."""
+    like = schemes.get("nocache")
     scheme = replace(
-        schemes.get("nocache"), name="made-up", title="Made up", metrics=(PUTS, PUT_SHARE, LEVEL)
+        like,
+        name="made-up",
+        about=replace(like.about, title="Made up"),
+        metrics=(PUTS, PUT_SHARE, LEVEL),
     )
     monkeypatch.setitem(registry.catalogue().schemes, scheme.name, scheme)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from netkv.scenarios.model import Scenario
 from netkv.scenarios.run_plan import only_schemes, plan
 from netkv.scenarios.timeline import carry_out, check_live
 from netkv.schemes import registry
+from tests.schemes.changed import preserving
 
 HEAD = """\
 name: mine
@@ -131,7 +131,7 @@ def test_kill_between_two_actions_needs_the_simulator() -> None:
 @pytest.fixture
 def preserving_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     """NoCache, changed so that its clients preserve records that only the switch has."""
-    changed = replace(schemes.get("nocache"), client_keeps=True)
+    changed = preserving(schemes.get("nocache"))
     monkeypatch.setitem(registry.catalogue().schemes, "nocache", changed)
 
 

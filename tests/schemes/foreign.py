@@ -11,15 +11,18 @@ from typing import Annotated
 from pydantic import Field
 from netkv.options import SECONDS
 from netkv.model.scheme_options import {base}
-from netkv.schemes.scheme import Scheme
+from netkv.model.nodes import Client, Servers
+from netkv.schemes.scheme import About, Host, P4Programs, Scheme, Traits
 
 class Options({base}):
     {option}
     \"\"\"Time between two probes.\"\"\"
 
 SCHEME = Scheme(
-    name="{name}", title="Probing", program="nocache/nocache.p4", server_role="plain",
-    client_role="plain", caches=False, paper="None", summary="Probes.", options=Options,
+    name="{name}", about=About(title="Probing", paper="None", summary="Probes."),
+    programs=P4Programs("nocache/nocache.p4"),
+    hosts=(Host(Client, "plain"), Host(Servers, "plain")), traits=Traits(caches=False),
+    options=Options,
 )
 """
 PROBE = "probe_period: Annotated[float, Field(gt=0), SECONDS] = 0.5"

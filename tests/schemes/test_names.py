@@ -49,7 +49,7 @@ def shared_files() -> Iterator[Path]:
 def names_in(text: str) -> Iterator[tuple[int, str]]:
     """Line and word of each name or title of a scheme, also within identifiers."""
     named = [each for each in schemes.all_schemes() if each.name not in PROTOCOLS]
-    words = {word for each in named for word in (each.name, each.title)}
+    words = {word for each in named for word in (each.name, each.about.title)}
     # "emulate" is no scheme.
     forms = [re.escape(word) + ("(?!l)" if len(word) == 3 else "") for word in sorted(words)]
     pattern = re.compile(rf"(?<![a-z])({'|'.join(forms)})", re.IGNORECASE)

@@ -72,8 +72,12 @@ def test_hash_of_several_programs_covers_each() -> None:
     assert Programs(one).source_hash.encode() in one
 
 
+def with_others(scheme: schemes.Scheme) -> schemes.Scheme:
+    return replace(scheme, programs=replace(scheme.programs, others=OTHERS))
+
+
 def test_another_file_replaces_the_program_with_its_name() -> None:
-    scheme = replace(schemes.get("distnocache"), other_programs=OTHERS)
+    scheme = with_others(schemes.get("distnocache"))
     changed = scheme.with_program(Path("/x/netcache.p4"))
     assert changed.other_paths == {"between": Path("/x/netcache.p4")}
     assert changed.program_path == scheme.program_path
@@ -85,7 +89,7 @@ def test_another_file_replaces_the_program_with_its_name() -> None:
 def mixed(monkeypatch: pytest.MonkeyPatch) -> str:
     """A scheme whose spines run another program."""
     known = schemes.registry.catalogue()
-    scheme = replace(known.schemes["distnocache"], other_programs=OTHERS)
+    scheme = with_others(known.schemes["distnocache"])
     monkeypatch.setitem(known.schemes, "distnocache", scheme)
     return scheme.name
 

@@ -28,7 +28,7 @@ SCHEMES = {
 
 def make(name: str, scheme: Scheme | None = None, **workload: Any) -> SimRack:
     """A small rack of a scheme, up and idle, whose links flip bits in every twentieth frame."""
-    of_scheme = {"multiget": 6} if schemes.get(name).multigets else {}
+    of_scheme = {"multiget": 6} if schemes.get(name).traits.multigets else {}
     cache = {"cache_entries": 50, "hot_threshold": 8} if name in ("netcache", "farreach") else {}
     load = {"keys": 200, "writes": 0.3, "deletes": 0.05, "value_size": 64, **of_scheme, **workload}
     spec = RackSpec(

@@ -13,6 +13,7 @@ from netkv.errors import NetkvError
 from netkv.live.rack import LiveRack
 from netkv.model.spec import WorkloadSpec
 from netkv.schemes import Scheme
+from netkv.schemes.scheme import P4Programs
 from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim import profiles
 from netkv.sim.rack import SimRack
@@ -32,18 +33,16 @@ def scheme(tmp_path: Path) -> Scheme:
     program = tmp_path / "three_servers.p4"
     source = schemes.get("nocache").program_path.read_text()
     program.write_text(f"#if SERVERS != 3\n#error SERVERS should be 3\n#endif\n{source}")
-    return replace(
-        schemes.get("nocache"),
-        program=str(program),
-        defines=lambda lab: {"SERVERS": str(lab.servers)},
-    )
+    programs = P4Programs(str(program), defines=lambda lab: {"SERVERS": str(lab.servers)})
+    return replace(schemes.get("nocache"), programs=programs)
 
 
 def test_program_without_the_macros_does_not_compile(scheme: Scheme) -> None:
     with pytest.raises(NetkvError, match="SERVERS should be 3"):
         scheme.compile(LabSpec(servers=4))
+    programs = replace(scheme.programs, defines=lambda _: {})
     with pytest.raises(NetkvError, match="SERVERS"):
-        replace(scheme, defines=lambda _: {}).compile(LabSpec(servers=3))
+        replace(scheme, programs=programs).compile(LabSpec(servers=3))
 
 
 def test_a_simulated_rack_compiles_its_program_for_its_lab(scheme: Scheme) -> None:

@@ -22,7 +22,7 @@ SCHEMES = ["nocache", "netcache", "netmc", "climc", "coordimc"]
 
 
 def make(scheme: str = "nocache", topology: TopologySpec = LEAVES, **lab: Any) -> SimRack:
-    multiget = 8 if schemes.get(scheme).multigets else None
+    multiget = 8 if schemes.get(scheme).traits.multigets else None
     workload = {"zipf": 0.5, "arrivals": Poisson(rate=4000), "multiget": multiget}
     return small(scheme, workload=workload, topology=topology, **lab)
 

@@ -14,8 +14,10 @@ import pytest
 from netkv.control.base import SECOND
 from netkv.errors import UsageError
 from netkv.model.messages import NO_BITS, Bit, Message, Op, Stamp, Status, decode, encode
+from netkv.model.nodes import Client, Servers
 from netkv.model.spec import Poisson, WorkloadSpec
 from netkv.model.topology import CONTROLLER_IP, server_ip
+from netkv.schemes.scheme import Host
 from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SimRack
 
@@ -37,7 +39,8 @@ def make(role: str) -> SimRack:
         workload=WorkloadSpec(keys=100, arrivals=Poisson(rate=1000)),
     )
     rack = SimRack(spec)
-    rack.scheme = dataclasses.replace(rack.scheme, server_role=role)
+    hosts = (Host(Client, rack.scheme.role(Client)), Host(Servers, role))
+    rack.scheme = dataclasses.replace(rack.scheme, hosts=hosts)
     asyncio.run(rack.compile())
     rack.bring_up()
     return rack

@@ -26,7 +26,7 @@ SCHEMES = [
     (scheme.name, pipelines)
     for scheme in schemes.all_schemes()
     if scheme.card is None
-    for pipelines in {1, min(scheme.max_pipelines, 2)}
+    for pipelines in {1, min(scheme.limits.pipelines, 2)}
 ]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from netkv.schemes import registry
 from netkv.sim.config import lay_out
 from netkv.soak import case as cases
 from netkv.soak.case_generator import USUAL_KINDS, generate
+from tests.schemes.changed import preserving
 
 SEEDS = range(200)
 
@@ -88,8 +88,8 @@ def test_every_fault_hits_a_node_and_ends_before_the_load() -> None:
 
 def test_all_kinds_of_racks_loads_and_faults_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     counts: Counter[str] = Counter()
-    preserving = replace(schemes.get("netcache"), client_keeps=True)
-    monkeypatch.setitem(registry.catalogue().schemes, "netcache", preserving)
+    changed = preserving(schemes.get("netcache"))
+    monkeypatch.setitem(registry.catalogue().schemes, "netcache", changed)
     for seed in SEEDS:
         case = generate("netcache", seed, FAULT_KINDS)
         lab, load = case.rack.lab, case.rack.workload
@@ -122,8 +122,8 @@ def test_crashes_of_clients_do_not_change_other_faults(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     without = [generate("netcache", seed, FAULT_KINDS).faults for seed in range(20)]
-    preserving = replace(schemes.get("netcache"), client_keeps=True)
-    monkeypatch.setitem(registry.catalogue().schemes, "netcache", preserving)
+    changed = preserving(schemes.get("netcache"))
+    monkeypatch.setitem(registry.catalogue().schemes, "netcache", changed)
     with_crashes = [generate("netcache", seed, FAULT_KINDS).faults for seed in range(20)]
     usual = [generate("netcache", seed).faults for seed in range(20)]
     assert not any(fault.begin.crash for faults in usual for fault in faults)

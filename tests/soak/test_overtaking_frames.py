@@ -26,7 +26,7 @@ from netkv.soak.run import play
 CACHES = [
     scheme.name
     for scheme in schemes.all_schemes()
-    if scheme.caches
+    if scheme.traits.caches
     and (scheme.control_plane is not forwarding_only or scheme.network_control_plane is not None)
 ]
 """Schemes whose control planes exchange frames with switches."""

@@ -53,7 +53,7 @@ def examples(name: str) -> list[TraceExample]:
         for number, plan in enumerate(rack.network.switches)
         if plan.place == place
     )
-    defines = dict(scheme.defines(rack.spec.lab))
+    defines = dict(scheme.programs.defines(rack.spec.lab))
     known = interface.schema(shipped.compiled(program, defines))
     setup = state.read(rack.engines[number], known)
     in_labs = sorted(rack.cached_keys())
@@ -61,7 +61,7 @@ def examples(name: str) -> list[TraceExample]:
     return [
         TraceExample(
             name=packet.title.lower().replace(" ", "-"),
-            title=f"{scheme.title}: {packet.title}",
+            title=f"{scheme.about.title}: {packet.title}",
             scheme=scheme.name,
             switch=switch,
             cached_keys=[f"0x{key.hex()}" for key in cached],
@@ -143,7 +143,9 @@ class _Client:
             sender=1,
             length=len(value),
             value=value,
-            stamp=(self._incarnation, 0, 0, 0) if self._rack.scheme.stamped_requests else None,
+            stamp=(self._incarnation, 0, 0, 0)
+            if self._rack.scheme.traits.stamped_requests
+            else None,
         )
 
 

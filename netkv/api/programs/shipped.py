@@ -71,7 +71,7 @@ def defines(of: Shipped) -> dict[str, str]:
     from netkv.schemes.spec import LabSpec
 
     scheme, _ = of.uses[0]
-    return dict(scheme.defines(scheme.with_topology(LabSpec())))
+    return dict(scheme.programs.defines(scheme.with_topology(LabSpec())))
 
 
 def compiled(of: Shipped, macros: Mapping[str, str]) -> bytes:

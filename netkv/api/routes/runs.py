@@ -244,7 +244,9 @@ def router(context: Context) -> APIRouter:
                 column=each.column,
                 rare=each.rare,
                 schemes=[scheme.name for scheme in all_schemes() if each in scheme.metrics],
-                not_shown=[scheme.name for scheme in all_schemes() if not each.shown(scheme)],
+                not_shown=[
+                    scheme.name for scheme in all_schemes() if not each.shown(scheme.traits)
+                ],
                 meaning=each.meaning,
             )
             for each in metric_table.all_metrics()

@@ -21,6 +21,7 @@ from netkv.api.problems import found, responses
 from netkv.api.programs import shipped
 from netkv.metrics import Metric
 from netkv.metrics.common import COMMON
+from netkv.model.nodes import ClientCard, Coordinator
 from netkv.schemes import Scheme, metric_table, registry
 from netkv.schemes.description import describe
 
@@ -67,9 +68,9 @@ def router(_context: Context) -> APIRouter:
 def _summary(scheme: Scheme) -> dict[str, Any]:
     return {
         "name": scheme.name,
-        "title": scheme.title,
-        "description": scheme.summary,
-        "paper": scheme.paper,
+        "title": scheme.about.title,
+        "description": scheme.about.summary,
+        "paper": scheme.about.paper,
         "kind": _kind(scheme),
         "package": registry.catalogue().packages.get(scheme.name),
         "programs": list(_programs(scheme)),
@@ -78,12 +79,12 @@ def _summary(scheme: Scheme) -> dict[str, Any]:
 
 def _kind(scheme: Scheme) -> str:
     if scheme.card is not None:
-        return "client-cards" if scheme.card_before == "clients" else "server-cards"
-    if scheme.coordinated:
+        return "client-cards" if scheme.has(ClientCard) else "server-cards"
+    if scheme.has(Coordinator):
         return "coordinator"
-    if scheme.multigets:
+    if scheme.traits.multigets:
         return "multigets"
-    return "switch-cache" if scheme.caches else "forwarding"
+    return "switch-cache" if scheme.traits.caches else "forwarding"
 
 
 def _programs(scheme: Scheme) -> Iterator[SchemeProgram]:

@@ -86,7 +86,7 @@ def compile_scheme(scheme: Scheme, lab: LabSpec) -> Compiled:
     """The program of a scheme for a lab; raises `NetkvError`."""
     bundle = scheme.compile(lab)
     source_hash = str(p4info.read_bundle(bundle)["source_hash"])
-    return compile_program(scheme.program_path, source_hash, scheme.defines(lab))
+    return compile_program(scheme.program_path, source_hash, scheme.programs.defines(lab))
 
 
 def command(

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from netkv.errors import MisfitError
 from netkv.kits.memcached import ROLE
 from netkv.model.card_design import CardDesign
+from netkv.model.nodes import Client, ClientCard, Servers
 from netkv.schemes.client_cache.metrics import METRICS
 from netkv.schemes.client_cache.options import ClientCacheOptions
-from netkv.schemes.scheme import Scheme
+from netkv.schemes.scheme import About, Host, Limits, P4Programs, Scheme, Traits
 
 if TYPE_CHECKING:
     from netkv.model.hardware import GenericLab
@@ -41,20 +42,18 @@ def _needs(lab: GenericLab) -> None:
 
 SCHEME = Scheme(
     name="client-cache",
-    title="Client-side cache",
-    order=100,
-    program="nocache/nocache.p4",
-    server_role=ROLE,
-    client_role=ROLE,
-    caches=True,
-    paper="Transparent client-side cache in an FPGA NIC",
-    summary="Cache for memcached in the network card of each client, behind virtio functions.",
-    max_pipelines=4,
-    conditional_writes=True,
+    about=About(
+        title="Client-side cache",
+        order=100,
+        paper="Transparent client-side cache in an FPGA NIC",
+        summary="Cache for memcached in the network card of each client, behind virtio functions.",
+    ),
+    programs=P4Programs("nocache/nocache.p4"),
+    hosts=(Host(Client, ROLE), Host(Servers, ROLE), Host(ClientCard, card=card)),
+    traits=Traits(caches=True, conditional_writes=True),
     options=ClientCacheOptions,
+    limits=Limits(pipelines=4),
     needs=_needs,
-    card=card,
-    card_before="clients",
     max_staleness=_max_staleness,
     metrics=METRICS,
 )

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from netkv.kits.memcached import ROLE
 from netkv.model.card_design import CardDesign
+from netkv.model.nodes import Client, ClientCard, Servers
 from netkv.model.scheme_options import ClientCardOptions
-from netkv.schemes.scheme import Scheme
+from netkv.schemes.scheme import About, Host, Limits, P4Programs, Scheme, Traits
 
 if TYPE_CHECKING:
     from netkv.model.hardware import GenericLab
@@ -24,17 +25,15 @@ def _card(lab: GenericLab) -> CardDesign:
 
 SCHEME = Scheme(
     name="client-nic",
-    title="Plain NIC",
-    order=95,
-    program="nocache/nocache.p4",
-    server_role=ROLE,
-    client_role=ROLE,
-    caches=False,
-    paper="Baseline of the client-side cache",
-    summary="memcached's clients behind FPGA cards with virtio functions and no cache.",
-    max_pipelines=4,
-    conditional_writes=True,
+    about=About(
+        title="Plain NIC",
+        order=95,
+        paper="Baseline of the client-side cache",
+        summary="memcached's clients behind FPGA cards with virtio functions and no cache.",
+    ),
+    programs=P4Programs("nocache/nocache.p4"),
+    hosts=(Host(Client, ROLE), Host(Servers, ROLE), Host(ClientCard, card=_card)),
+    traits=Traits(caches=False, conditional_writes=True),
     options=ClientCardOptions,
-    card=_card,
-    card_before="clients",
+    limits=Limits(pipelines=4),
 )

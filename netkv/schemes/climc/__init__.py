@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from netkv.kits.multiget.metrics import METRICS
-from netkv.schemes.scheme import Scheme
+from netkv.model.nodes import Client, Servers
+from netkv.schemes.scheme import About, Host, Limits, P4Programs, Scheme, Traits
 
 SCHEME = Scheme(
     name="climc",
-    title="CliMC",
-    order=50,
-    program="nocache/nocache.p4",
-    server_role="multiget",
-    client_role="climc",
-    caches=False,
-    paper="Baseline of NetMC: Redis, Memcached and RocksDB work like that",
-    summary="The client splits a multiget among the servers and gathers replies.",
-    max_pipelines=4,
-    multigets=True,
+    about=About(
+        title="CliMC",
+        order=50,
+        paper="Baseline of NetMC: Redis, Memcached and RocksDB work like that",
+        summary="The client splits a multiget among the servers and gathers replies.",
+    ),
+    programs=P4Programs("nocache/nocache.p4"),
+    hosts=(Host(Client, "climc"), Host(Servers, "multiget")),
+    traits=Traits(caches=False, multigets=True),
+    limits=Limits(pipelines=4),
     metrics=METRICS,
 )

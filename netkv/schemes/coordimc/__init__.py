@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from netkv.model.nodes import Client, Coordinator, Servers
 from netkv.schemes.coordimc.metrics import METRICS
 from netkv.schemes.coordimc.options import CoordiMcOptions
-from netkv.schemes.scheme import Scheme
+from netkv.schemes.scheme import About, Host, Limits, P4Programs, Scheme, Traits
 
 SCHEME = Scheme(
     name="coordimc",
-    title="CoordiMC",
-    order=60,
-    program="nocache/nocache.p4",
-    server_role="multiget",
-    client_role="coordimc",
-    caches=False,
-    paper="Baseline of NetMC: Cassandra, DynamoDB and MongoDB work like that",
-    summary="A coordinator splits a multiget among the servers and gathers replies.",
-    max_pipelines=4,
-    multigets=True,
+    about=About(
+        title="CoordiMC",
+        order=60,
+        paper="Baseline of NetMC: Cassandra, DynamoDB and MongoDB work like that",
+        summary="A coordinator splits a multiget among the servers and gathers replies.",
+    ),
+    programs=P4Programs("nocache/nocache.p4"),
+    hosts=(Host(Client, "coordimc"), Host(Servers, "multiget"), Host(Coordinator)),
+    traits=Traits(caches=False, multigets=True),
     options=CoordiMcOptions,
-    coordinated=True,
+    limits=Limits(pipelines=4),
     metrics=METRICS,
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netkv.model.hardware import TopologySpec
+from netkv.model.nodes import Client, Servers
 from netkv.schemes.distcache.options import DistCacheOptions
-from netkv.schemes.scheme import PLAIN, Scheme
+from netkv.schemes.scheme import PLAIN, About, Host, Limits, P4Programs, Scheme, Traits
 
 if TYPE_CHECKING:
     from netkv.control.base import NetworkControlPlane
@@ -23,18 +24,21 @@ def _control_plane(spec: GenericRack, network: Network) -> NetworkControlPlane:
 
 SCHEME = Scheme(
     name="distcache",
-    title="DistCache",
-    order=36,
-    program="distcache/leaf.p4",
-    other_programs={"clients": "distcache/client.p4", "between": "distcache/spine.p4"},
-    topology=TopologySpec(kind="spine-leaf", layers=2, switches=2),
-    server_role="distcache",
-    client_role=PLAIN,
-    caches=True,
-    paper="Liu et al., DistCache, FAST 2019",
-    summary="Write-through caches of hot records in two layers of switches.",
+    about=About(
+        title="DistCache",
+        order=36,
+        paper="Liu et al., DistCache, FAST 2019",
+        summary="Write-through caches of hot records in two layers of switches.",
+    ),
+    programs=P4Programs(
+        "distcache/leaf.p4",
+        others={"clients": "distcache/client.p4", "between": "distcache/spine.p4"},
+    ),
+    hosts=(Host(Client, PLAIN), Host(Servers, "distcache")),
+    traits=Traits(caches=True),
     network_control_plane=_control_plane,
     options=DistCacheOptions,
+    topology=TopologySpec(kind="spine-leaf", layers=2, switches=2),
     # p4/distcache keeps values and statistics in ingress, as p4/netcache.
-    max_pipelines=1,
+    limits=Limits(pipelines=1),
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netkv.model.hardware import TopologySpec
+from netkv.model.nodes import Client, Servers
 from netkv.schemes.distreach.options import DistReachOptions
 from netkv.schemes.distreach.phases import RECOVERY_PHASES
-from netkv.schemes.scheme import Scheme
+from netkv.schemes.scheme import About, Host, Limits, P4Programs, Scheme, Traits
 
 if TYPE_CHECKING:
     from netkv.control.base import NetworkControlPlane
@@ -24,21 +25,22 @@ def _control_plane(spec: GenericRack, network: Network) -> NetworkControlPlane:
 
 SCHEME = Scheme(
     name="distreach",
-    title="DistReach",
-    order=38,
-    program="distreach/tail.p4",
-    other_programs={"clients": "nocache/nocache.p4", "between": "distreach/upper.p4"},
-    topology=TopologySpec(kind="spine-leaf", layers=2, switches=2),
-    server_role="farreach",
-    client_role="distreach",
-    caches=True,
-    answers_writes=True,
-    stamped_requests=True,
-    paper="Sheng et al., Toward Distributed Write-back Caching in Programmable Switches",
-    summary="Write-back cache of hot records, replicated in a chain of switches.",
+    about=About(
+        title="DistReach",
+        order=38,
+        paper="Sheng et al., Toward Distributed Write-back Caching in Programmable Switches",
+        summary="Write-back cache of hot records, replicated in a chain of switches.",
+    ),
+    programs=P4Programs(
+        "distreach/tail.p4",
+        others={"clients": "nocache/nocache.p4", "between": "distreach/upper.p4"},
+    ),
+    hosts=(Host(Client, "distreach"), Host(Servers, "farreach")),
+    traits=Traits(caches=True, answers_writes=True, stamped_requests=True),
     network_control_plane=_control_plane,
     options=DistReachOptions,
-    recovery_phases=RECOVERY_PHASES,
+    topology=TopologySpec(kind="spine-leaf", layers=2, switches=2),
     # p4/distreach has deduplication windows for so many clients.
-    max_clients=64,
+    limits=Limits(clients=64),
+    recovery_phases=RECOVERY_PHASES,
 )

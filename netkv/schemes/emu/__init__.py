@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from netkv.errors import MisfitError
 from netkv.kits.memcached import ROLE
 from netkv.model.card_design import CardDesign
+from netkv.model.nodes import Card, Client, Servers
 from netkv.model.scheme_options import CardOptions
-from netkv.schemes.scheme import Scheme
+from netkv.schemes.scheme import About, Host, Limits, P4Programs, Scheme, Traits
 
 if TYPE_CHECKING:
     from netkv.model.hardware import GenericLab
@@ -74,15 +75,15 @@ def _card(lab: GenericLab) -> CardDesign:
 
 SCHEME = Scheme(
     name="emu",
-    title="Emu",
-    order=80,
-    program="nocache/nocache.p4",
-    server_role=ROLE,
-    client_role=ROLE,
-    caches=True,
-    paper="Sultana et al., Emu, ATC 2017; baseline of LaKe (ReConFig 2018)",
-    summary="Memcached in one state machine of an FPGA card, with all data on the chip.",
-    max_pipelines=4,
+    about=About(
+        title="Emu",
+        order=80,
+        paper="Sultana et al., Emu, ATC 2017; baseline of LaKe (ReConFig 2018)",
+        summary="Memcached in one state machine of an FPGA card, with all data on the chip.",
+    ),
+    programs=P4Programs("nocache/nocache.p4"),
+    hosts=(Host(Client, ROLE), Host(Servers, ROLE), Host(Card, card=_card)),
+    traits=Traits(caches=True),
     options=CardOptions,
-    card=_card,
+    limits=Limits(pipelines=4),
 )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from netkv.model.nodes import Client, Servers
 from netkv.schemes.farreach.metrics import METRICS
 from netkv.schemes.farreach.options import FarReachOptions
 from netkv.schemes.farreach.phases import RECOVERY_PHASES
-from netkv.schemes.scheme import Scheme
+from netkv.schemes.scheme import About, Host, Limits, P4Programs, Scheme, Traits
 
 if TYPE_CHECKING:
     from netkv.control.base import SwitchControlPlane
@@ -24,23 +25,19 @@ def _control_plane(spec: GenericRack, topology: Topology) -> SwitchControlPlane:
 
 SCHEME = Scheme(
     name="farreach",
-    title="FarReach",
-    order=30,
-    program="farreach/farreach.p4",
-    server_role="farreach",
-    client_role="farreach",
-    client_keeps=True,
-    caches=True,
-    answers_writes=True,
-    stamped_requests=True,
-    paper="Sheng et al., Toward Distributed Write-back Caching in Programmable Switches",
-    summary="Write-back cache of hot records in the switch, which survives its crash.",
+    about=About(
+        title="FarReach",
+        order=30,
+        paper="Sheng et al., Toward Distributed Write-back Caching in Programmable Switches",
+        summary="Write-back cache of hot records in the switch, which survives its crash.",
+    ),
+    programs=P4Programs("farreach/farreach.p4"),
+    hosts=(Host(Client, "farreach"), Host(Servers, "farreach")),
+    traits=Traits(client_keeps=True, caches=True, answers_writes=True, stamped_requests=True),
     control_plane=_control_plane,
     options=FarReachOptions,
-    recovery_phases=RECOVERY_PHASES,
-    max_pipelines=4,
     # p4/farreach has deduplication windows for so many clients.
-    max_clients=64,
-    one_switch=True,
+    limits=Limits(pipelines=4, clients=64, one_switch=True),
+    recovery_phases=RECOVERY_PHASES,
     metrics=METRICS,
 )

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from netkv.kits.memcached import ROLE
 from netkv.model.card_design import LIVE_CLOCK_MHZ, CardDesign
+from netkv.model.nodes import Card, Client, Servers
 from netkv.schemes.lake.metrics import METRICS
 from netkv.schemes.lake.options import BUILT_ELEMENTS, LakeOptions
-from netkv.schemes.scheme import Scheme
+from netkv.schemes.scheme import About, Host, Limits, P4Programs, Scheme, Traits
 
 if TYPE_CHECKING:
     from netkv.model.hardware import GenericLab
@@ -58,17 +59,16 @@ def card(lab: GenericLab) -> CardDesign:
 
 SCHEME = Scheme(
     name="lake",
-    title="LaKe",
-    order=90,
-    program="nocache/nocache.p4",
-    server_role=ROLE,
-    client_role=ROLE,
-    caches=True,
-    paper="Tokusashi, Matsutani and Zilberman, LaKe, ReConFig 2018",
-    summary="Layered cache for memcached in an FPGA card before each server.",
-    max_pipelines=4,
-    conditional_writes=True,
+    about=About(
+        title="LaKe",
+        order=90,
+        paper="Tokusashi, Matsutani and Zilberman, LaKe, ReConFig 2018",
+        summary="Layered cache for memcached in an FPGA card before each server.",
+    ),
+    programs=P4Programs("nocache/nocache.p4"),
+    hosts=(Host(Client, ROLE), Host(Servers, ROLE), Host(Card, card=card)),
+    traits=Traits(caches=True, conditional_writes=True),
     options=LakeOptions,
-    card=card,
+    limits=Limits(pipelines=4),
     metrics=METRICS,
 )

@@ -6,18 +6,19 @@ The baseline of LaKe: software on the host.
 from __future__ import annotations
 
 from netkv.kits.memcached import ROLE
-from netkv.schemes.scheme import Scheme
+from netkv.model.nodes import Client, Servers
+from netkv.schemes.scheme import About, Host, Limits, P4Programs, Scheme, Traits
 
 SCHEME = Scheme(
     name="memcached",
-    title="memcached",
-    order=70,
-    program="nocache/nocache.p4",
-    server_role=ROLE,
-    client_role=ROLE,
-    caches=False,
-    paper="Baseline of LaKe (ReConFig 2018)",
-    summary="Software servers that speak memcached's binary protocol over UDP.",
-    max_pipelines=4,
-    conditional_writes=True,
+    about=About(
+        title="memcached",
+        order=70,
+        paper="Baseline of LaKe (ReConFig 2018)",
+        summary="Software servers that speak memcached's binary protocol over UDP.",
+    ),
+    programs=P4Programs("nocache/nocache.p4"),
+    hosts=(Host(Client, ROLE), Host(Servers, ROLE)),
+    traits=Traits(caches=False, conditional_writes=True),
+    limits=Limits(pipelines=4),
 )

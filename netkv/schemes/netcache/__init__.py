@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from netkv.model.nodes import Client, Servers
 from netkv.schemes.netcache.options import NetCacheOptions
-from netkv.schemes.scheme import PLAIN, Scheme
+from netkv.schemes.scheme import PLAIN, About, Host, Limits, P4Programs, Scheme, Traits
 
 if TYPE_CHECKING:
     from netkv.control.base import SwitchControlPlane
@@ -28,18 +29,18 @@ def _defines(lab: GenericLab) -> Mapping[str, str]:
 
 SCHEME = Scheme(
     name="netcache",
-    title="NetCache",
-    order=20,
-    program="netcache/netcache.p4",
-    server_role="netcache",
-    client_role=PLAIN,
-    caches=True,
-    paper="Jin et al., NetCache, SOSP 2017",
-    summary="Write-through cache of hot records in the switch.",
+    about=About(
+        title="NetCache",
+        order=20,
+        paper="Jin et al., NetCache, SOSP 2017",
+        summary="Write-through cache of hot records in the switch.",
+    ),
+    programs=P4Programs("netcache/netcache.p4", defines=_defines),
+    hosts=(Host(Client, PLAIN), Host(Servers, "netcache")),
+    traits=Traits(caches=True),
     control_plane=_control_plane,
     options=NetCacheOptions,
     # p4/netcache keeps values and statistics in ingress. With several pipelines, requests and the
     # servers' updates would arrive at different copies.
-    max_pipelines=1,
-    defines=_defines,
+    limits=Limits(pipelines=1),
 )

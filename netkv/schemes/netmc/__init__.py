@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from netkv.errors import MisfitError
 from netkv.kits.multiget.checks import MAX_SERVERS
 from netkv.kits.multiget.metrics import METRICS
-from netkv.schemes.scheme import Scheme
+from netkv.model.nodes import Client, Servers
+from netkv.schemes.scheme import About, Host, Limits, P4Programs, Scheme, Traits
 
 if TYPE_CHECKING:
     from netkv.control.base import SwitchControlPlane
@@ -50,18 +51,17 @@ def _needs(lab: GenericLab) -> None:
 
 SCHEME = Scheme(
     name="netmc",
-    title="NetMC",
-    order=40,
-    program="netmc/netmc.p4",
-    server_role="multiget",
-    client_role="netmc",
-    caches=False,
-    paper="Bang and Kim, Network-Accelerated Multiget Coordination",
-    summary="The switch splits a multiget among the servers, the client gathers replies.",
+    about=About(
+        title="NetMC",
+        order=40,
+        paper="Bang and Kim, Network-Accelerated Multiget Coordination",
+        summary="The switch splits a multiget among the servers, the client gathers replies.",
+    ),
+    programs=P4Programs("netmc/netmc.p4", defines=_defines),
+    hosts=(Host(Client, "netmc"), Host(Servers, "multiget")),
+    traits=Traits(caches=False, multigets=True),
     control_plane=_control_plane,
-    max_pipelines=4,
-    defines=_defines,
+    limits=Limits(pipelines=4),
     needs=_needs,
-    multigets=True,
     metrics=METRICS,
 )

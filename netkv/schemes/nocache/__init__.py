@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from netkv.schemes.scheme import PLAIN, Scheme
+from netkv.model.nodes import Client, Servers
+from netkv.schemes.scheme import PLAIN, About, Host, Limits, P4Programs, Scheme, Traits
 
 SCHEME = Scheme(
     name="nocache",
-    title="NoCache",
-    order=10,
-    program="nocache/nocache.p4",
-    server_role=PLAIN,
-    client_role=PLAIN,
-    caches=False,
-    paper="Baseline of NetCache (SOSP 2017) and FarReach (ATC 2023)",
-    summary="The switch only routes requests to the owner of the key.",
-    max_pipelines=4,
+    about=About(
+        title="NoCache",
+        order=10,
+        paper="Baseline of NetCache (SOSP 2017) and FarReach (ATC 2023)",
+        summary="The switch only routes requests to the owner of the key.",
+    ),
+    programs=P4Programs("nocache/nocache.p4"),
+    hosts=(Host(Client, PLAIN), Host(Servers, PLAIN)),
+    traits=Traits(caches=False),
+    limits=Limits(pipelines=4),
 )

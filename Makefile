@@ -150,7 +150,7 @@ docs: setup ## Write the reference documents, which are made of the code
 	@$(BIN)/netkv runs tables > docs/use/run-store-tables.md
 	@$(BIN)/python -m tests.tables
 	@$(BIN)/python -m tests.includes
-	@echo "==> docs/use: scenario-reference.md, run-store-tables.md; tables of docs/internals/testing.md;"
+	@echo "==> docs/use: scenario-reference.md, run-store-tables.md; tables of docs/internals/traps.md;"
 	@echo "    parts of files in docs/extend/add-a-scheme.md"
 
 wheel: setup ## Build a wheel into dist/ that needs no Rust where it is installed

@@ -150,7 +150,9 @@ docs: setup ## Write the reference documents, which are made of the code
 	@$(BIN)/netkv scenario reference > docs/use/scenario-reference.md
 	@$(BIN)/netkv runs tables > docs/use/run-store-tables.md
 	@$(BIN)/python -m tests.tables
-	@echo "==> docs/use: scenario-reference.md, run-store-tables.md; tables of docs/internals/testing.md"
+	@$(BIN)/python -m tests.includes
+	@echo "==> docs/use: scenario-reference.md, run-store-tables.md; tables of docs/internals/traps.md;"
+	@echo "    parts of files in docs/extend/add-a-scheme.md"
 
 wheel: setup ## Build a wheel into dist/ that needs no Rust where it is installed
 	@$(BIN)/maturin build -q --release --locked --out dist

@@ -1,4 +1,4 @@
-"""Generates the tables of docs/internals/testing.md: `python -m tests.tables`, `make docs`.
+"""Generates the tables of docs/internals/traps.md: `python -m tests.tables`, `make docs`.
 
 A trap is a test of a failure scenario, and of mutants of the program that fail in it. A table is
 between `<!-- begin traps PATH -->` and `<!-- end traps -->`; PATH is the file with the traps. That
@@ -24,7 +24,7 @@ from pathlib import Path
 from tests.comparisons import register
 
 ROOT = Path(__file__).parents[1]
-DOCUMENT = ROOT / "docs/internals/testing.md"
+DOCUMENT = ROOT / "docs/internals/traps.md"
 
 _COMPARISONS = re.compile(r"(<!-- begin comparisons -->\n).*?(<!-- end comparisons -->)", re.DOTALL)
 _TABLE = re.compile(r"(<!-- begin traps (\S+) -->\n).*?(<!-- end traps -->)", re.DOTALL)

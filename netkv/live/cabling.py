@@ -137,8 +137,9 @@ def plug(
 ) -> Cabling:
     """Chooses free addresses, with cables for `external_clients` external clients.
 
-    `kinds`: the kinds of nodes that not all racks have; no cards with a `fabric`. With a `fabric` of the `hosts` of the rack, which has one switch, the other cables are
-    its interfaces. Raises `UsageError` as `plan`.
+    `kinds`: the kinds of nodes that not all racks have; no cards with a `fabric`. With a `fabric`
+    of the `hosts` of the rack, which has one switch, the other cables are its interfaces. Raises
+    `UsageError` as `plan`.
     """
     network = plan(spec, external_clients, kinds)
     names = dict(zip((each.name for each in network.switches), layout.names(network), strict=True))

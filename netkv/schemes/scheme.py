@@ -89,8 +89,8 @@ class Host:
 
     kind: type[Node]
     role: str = ""
-    """The protocol role: a role of engine/roles, or a class in Python, `python:package.module:Class`
-    (`netkv.roles`). Coordinators and cards have none."""
+    """The protocol role: a role of engine/roles, or a class in Python,
+    `python:package.module:Class` (`netkv.roles`). Coordinators and cards have none."""
     card: Callable[[GenericLab], CardDesign] | None = None
     """Of cards: the design."""
 

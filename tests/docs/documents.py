@@ -1,4 +1,4 @@
-"""Finds and runs the code blocks of README.md and docs/, and finds the netkv commands in them."""
+"""Finds and runs the code blocks of the documents, and finds the netkv commands in them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ DOCUMENTS = [
     ROOT / "CONTRIBUTING.md",
     ROOT / "SECURITY.md",
     *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "examples").rglob("*.md")),
 ]
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -9,14 +9,16 @@ import pytest
 from ruamel.yaml import YAML
 
 from netkv.scenarios import loader
-from tests.docs import write_around
-from tests.docs.documents import Block, blocks
+from tests import includes
+from tests.docs.documents import DOCUMENTS, Block, blocks
 
-# `test_scheme_document` runs the scenario of a scheme that has to be installed first.
-YAML_BLOCKS = [it for it in blocks("yaml") if it.text not in write_around.files().values()]
+INCLUDED = {part for document in DOCUMENTS for part in includes.parts(document.read_text())}
+"""Parts of files, which are no programs by themselves. The files have tests of their own."""
 
 
-@pytest.mark.parametrize("block", blocks("python"), ids=str)
+@pytest.mark.parametrize(
+    "block", [it for it in blocks("python") if it.text not in INCLUDED], ids=str
+)
 def test_python_block_is_a_program(block: Block) -> None:
     """The block compiles, so `async with` is in a function, and it has imports."""
     compile(block.text, str(block), "exec")
@@ -29,7 +31,7 @@ def test_python_block_is_a_program(block: Block) -> None:
     assert imported, f"{block} imports nothing, so it is no program"
 
 
-@pytest.mark.parametrize("block", YAML_BLOCKS, ids=str)
+@pytest.mark.parametrize("block", [it for it in blocks("yaml") if it.text not in INCLUDED], ids=str)
 def test_yaml_block_is_a_scenario_or_part_of_one(block: Block, tmp_path: Path) -> None:
     data = YAML(typ="safe").load(block.text)
     complete = "schemes" in data

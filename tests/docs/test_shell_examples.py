@@ -13,8 +13,8 @@ import typer.main
 from netkv.cli.app import app
 from netkv.scenarios import loader
 from netkv.scenarios.lab_options import LabOptions
-from tests.docs import write_around
 from tests.docs.documents import DOCUMENTS, ROOT, Block, blocks, commands, inline, scenario
+from tests.examples import write_around
 
 NETKV: Any = typer.main.get_command(app)
 SHELL = blocks("sh")
@@ -46,7 +46,7 @@ def check(words: list[str], directory: Path) -> None:
         changes += [f"{path}={value}" for path, value in given.items() if value is not None]
         name = found["name"]
         if name in write_around.files():
-            return  # its scheme must be installed first: `test_scheme_document` does that
+            return  # its scheme must be installed: `tests/examples/test_write_around.py` does that
         if name.endswith(".yaml") and (shown := scenario(name.removesuffix(".yaml"))):
             name = str(directory / name)
             Path(name).write_text(shown.text)
@@ -116,10 +116,12 @@ def test_blocks_with_netkv_commands_are_shell_blocks() -> None:
 
 
 def test_every_document_is_reached_from_the_readme() -> None:
-    """The README names the index, and one of them each other document."""
-    readme, index = ROOT / "README.md", ROOT / "docs/README.md"
-    assert index in linked(readme)
-    assert set(DOCUMENTS) <= linked(readme) | linked(index) | {readme}
+    """The README links to the indexes of docs/ and examples/, and one of the three to each other
+    document."""
+    readme = ROOT / "README.md"
+    indexes = {ROOT / folder / "README.md" for folder in ("docs", "examples")}
+    assert indexes <= linked(readme)
+    assert set(DOCUMENTS) <= set().union({readme}, *map(linked, {readme, *indexes}))
 
 
 def linked(document: Path) -> set[Path]:
@@ -133,3 +135,18 @@ def test_links_between_documents_exist(document: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", document.read_text()):
         if not target.startswith(("http:", "https:")):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def headings(document: Path) -> set[str]:
+    """The names by which links lead to the headings of a document, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    plain = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in found)
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_to_headings(document: Path) -> None:
+    for target, heading in re.findall(r"\]\(([^)#:\s]*)#([^)]+)\)", document.read_text()):
+        other = document.parent / target if target else document
+        assert heading in headings(other), f"{document.name}: {target}#{heading}"

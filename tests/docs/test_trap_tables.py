@@ -1,4 +1,4 @@
-"""The tables of traps in docs/internals/testing.md are those that `tests.tables` generates."""
+"""The tables of traps in docs/internals/traps.md are those that `tests.tables` generates."""
 
 from __future__ import annotations
 

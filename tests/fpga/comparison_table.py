@@ -1,4 +1,4 @@
-"""The table of the RTL's comparisons in docs/internals/testing.md, for `tests.tables`."""
+"""The table of the RTL's comparisons in docs/internals/traps.md, for `tests.tables`."""
 
 from __future__ import annotations
 

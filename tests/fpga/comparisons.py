@@ -1,6 +1,6 @@
 """Every comparison of two signals in the RTL, with the mutants that leave it out.
 
-`COMPARISONS` is the source of the table in docs/internals/testing.md. A comparison without a mutant
+`COMPARISONS` is the source of the table in docs/internals/traps.md. A comparison without a mutant
 has the reason why leaving it out does no harm, or why that is no question. `found` finds the
 comparisons in the RTL, so that none is forgotten (test_comparisons.py).
 """

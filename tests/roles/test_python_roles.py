@@ -13,10 +13,12 @@ from netkv import roles, schemes
 from netkv.control.base import SECOND
 from netkv.errors import NetkvError, UsageError
 from netkv.model.messages import CacheMetadata, Message, Op, decode, encode
+from netkv.model.nodes import Client, Servers
 from netkv.model.report import RackSample
 from netkv.model.spec import ClosedLoop, WorkloadSpec
 from netkv.model.topology import CONTROLLER_IP, server_ip
 from netkv.schemes import checks
+from netkv.schemes.scheme import Host
 from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SimRack
 from tests.sim.driving import started
@@ -30,9 +32,18 @@ SPEC = RackSpec(
 SPAN_NS = SECOND // 200
 
 
-def loaded_rack(spec: RackSpec = SPEC, *, threads: int = 1, **changed: Any) -> SimRack:
+def with_roles(
+    scheme: schemes.Scheme, *, client_role: str = "", server_role: str = ""
+) -> schemes.Scheme:
+    """The scheme with another role of its clients, its servers, or both."""
+    clients = Host(Client, client_role or scheme.role(Client))
+    servers = Host(Servers, server_role or scheme.role(Servers))
+    return dataclasses.replace(scheme, hosts=(clients, servers))
+
+
+def loaded_rack(spec: RackSpec = SPEC, *, threads: int = 1, **roles: str) -> SimRack:
     """A rack with other roles, under load."""
-    scheme = dataclasses.replace(schemes.get(spec.scheme), **changed)
+    scheme = with_roles(schemes.get(spec.scheme), **roles)
     rack = started(spec, scheme=scheme, threads=threads)
     rack.command({"do": "phase", "name": "measure"})
     return rack
@@ -260,7 +271,7 @@ def test_wrong_role_name_is_refused_by_the_check_of_the_scheme(
     kind: str, name: str, sentence: str
 ) -> None:
     field = "server_role" if kind == "servers" else "client_role"
-    scheme = dataclasses.replace(schemes.get("nocache"), **{field: name})  # type: ignore[arg-type]
+    scheme = with_roles(schemes.get("nocache"), **{field: name})
     with pytest.raises(UsageError, match=sentence) as raised:
         checks.check(scheme, SPEC.lab, SPEC.workload)
     assert name in str(raised.value)

@@ -149,7 +149,7 @@ def test_shown_document_is_a_scenario_with_the_same_runs() -> None:
 
 def test_it_is_the_program_and_the_roles_of_the_single_switch() -> None:
     scheme = schemes.get("distnocache")
-    for name in ("program", "server_role", "client_role", "control_plane", "max_pipelines"):
+    for name in ("programs", "hosts", "traits", "control_plane", "limits"):
         assert getattr(scheme, name) == getattr(NOCACHE, name)
 
 

@@ -26,7 +26,8 @@ EPOCH = "epoch: Annotated[float, Field(gt=0, le=3600), SECONDS] = 1.0"
 LAYERS = """
 from dataclasses import replace
 from netkv.model.hardware import TopologySpec
-SCHEME = replace(SCHEME, one_switch=True, topology=TopologySpec(kind="spine-leaf"))
+from netkv.schemes.scheme import Limits
+SCHEME = replace(SCHEME, limits=Limits(one_switch=True), topology=TopologySpec(kind="spine-leaf"))
 """
 """Makes the scheme of a module one for one switch, but with layers of switches."""
 

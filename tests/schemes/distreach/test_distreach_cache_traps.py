@@ -2,7 +2,7 @@
 eviction").
 
 Every trap runs its script over the programs that ship and the real control plane, which must do no
-harm, and with each mutant, which must do harm. The table of both is in `docs/internals/testing.md`.
+harm, and with each mutant, which must do harm. The table of both is in `docs/internals/traps.md`.
 """
 
 from __future__ import annotations

@@ -56,9 +56,9 @@ async def test_no_acknowledged_write_is_lost(switch: str, tmp_path: Path) -> Non
         await rack.node(switch).kill()
         await rack.node(switch).start()
         await until_async(lambda: has_recovered(rack, before), "the chain has recovered")
-        (event,) = recoveries(rack)
-        assert event.recovered is not None
-        assert event.recovered.counts["records"] > 20
+        # A busy machine may interrupt a connection, so there may be another recovery.
+        found = [event.recovered for event in recoveries(rack)]
+        assert any(it is not None and it.counts["records"] > 20 for it in found)
         await serves_from_cache(rack)
         # The controller fails in the middle of a recovery; meanwhile the switch is empty.
         begun = len(recoveries(rack, "recovering"))

@@ -1,7 +1,7 @@
 """Traps of cache entries and messages whose protection is in FarReach's control plane.
 
 Every trap runs its script with the original control plane, which must do no harm, and with each
-mutant, which must do harm. The table of both is in `docs/internals/testing.md`.
+mutant, which must do harm. The table of both is in `docs/internals/traps.md`.
 """
 
 import pytest

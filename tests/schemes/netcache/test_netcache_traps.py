@@ -3,7 +3,7 @@
 Every trap runs its script with the original control plane, which must do no harm, and with each
 mutant, which must do harm. A mutant removes a protection by changing events and actions (`handle`),
 so it does not depend on the implementation. Traps with the real switch and roles are in
-`engine/roles/tests/netcache/traps`; the table of both is in `docs/internals/testing.md`.
+`engine/roles/tests/netcache/traps`; the table of both is in `docs/internals/traps.md`.
 """
 
 from collections.abc import Callable, Iterator

@@ -15,7 +15,7 @@ use super::program::Edit;
 
 /// A protection that can be disabled.
 pub trait Protection: Copy + PartialEq + 'static {
-    /// The difference without it, in the words of `docs/internals/testing.md`.
+    /// The difference without it, in the words of `docs/internals/traps.md`.
     fn text(&self) -> String;
 
     /// The protection of a role, if it is one.
@@ -46,7 +46,7 @@ pub enum Fault<S> {
 /// A rack without one protection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mutant<S> {
-    /// The difference, in the words of `docs/internals/testing.md`.
+    /// The difference, in the words of `docs/internals/traps.md`.
     pub name: &'static str,
     pub fault: Fault<S>,
 }
@@ -180,15 +180,15 @@ pub fn every_one_has_a_trap<R: Rack>(traps: &[Trap<R>], mutations: &[&[Mutation]
     }
 }
 
-/// `docs/internals/testing.md` has a row for every trap, with its mutants.
+/// `docs/internals/traps.md` has a row for every trap, with its mutants.
 pub fn every_one_is_documented<R: Rack>(traps: &[Trap<R>]) {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/internals/testing.md");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/internals/traps.md");
     let text = std::fs::read_to_string(file).unwrap();
     for Trap { name, own, .. } in traps {
         let start = format!("| `{name}` |");
         let mut rows = text.lines().filter(|line| line.starts_with(&start));
         let has_all = |row: &str| own.iter().all(|own| row.contains(&own.mutant.text()));
-        assert!(rows.any(has_all), "docs/internals/testing.md: no row for {name} with its mutants");
+        assert!(rows.any(has_all), "docs/internals/traps.md: no row for {name} with its mutants");
     }
 }
 

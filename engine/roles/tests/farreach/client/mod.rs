@@ -1,5 +1,5 @@
 //! FarReach's client, frame by frame (`docs/schemes/farreach.md`, "Client";
-//! `docs/internals/testing.md` lists the traps).
+//! `docs/internals/traps.md` lists the traps).
 //!
 //! Every trap is a test. It plays its script with all protections, which must not fail, and once
 //! without each of its protections, which must fail. A last test plays every script without every

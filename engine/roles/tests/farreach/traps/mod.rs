@@ -1,4 +1,4 @@
-//! The traps of FarReach (`docs/internals/testing.md`), over the shipped program `p4/farreach`,
+//! The traps of FarReach (`docs/internals/traps.md`), over the shipped program `p4/farreach`,
 //! compiled and executed by netkv, with real clients and a real server. A script delivers each
 //! frame.
 //!

@@ -1,4 +1,4 @@
-//! The traps of multigets (`docs/internals/testing.md`) in all three architectures: real clients,
+//! The traps of multigets (`docs/internals/traps.md`) in all three architectures: real clients,
 //! servers and coordinator, and a switch; a script delivers each frame.
 //!
 //! A trap with all protections is played over the shipped programs, interpreted and compiled, and

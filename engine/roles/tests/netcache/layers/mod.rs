@@ -1,4 +1,4 @@
-//! The traps of DistCache's data plane (`docs/internals/testing.md`): a server with copies in two
+//! The traps of DistCache's data plane (`docs/internals/traps.md`): a server with copies in two
 //! layers, over the shipped programs `p4/distcache`. The traps of one layer are those of NetCache.
 
 mod control;

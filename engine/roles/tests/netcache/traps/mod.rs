@@ -1,4 +1,4 @@
-//! The traps of NetCache (`docs/internals/testing.md`), over the shipped program `p4/netcache`,
+//! The traps of NetCache (`docs/internals/traps.md`), over the shipped program `p4/netcache`,
 //! compiled and executed by netkv, with the real client and server. A script delivers each frame.
 //!
 //! Every trap is a test. It plays its script with all protections, which must do no harm, and once

@@ -1,4 +1,4 @@
-"""The rules of the scheme of docs/extend/add-a-scheme.md: each prevents a stale read.
+"""The rules of examples/write-around: each prevents a stale read.
 
 A script sends a sequence of frames through the switch. The read is stale if the rule is left out.
 """
@@ -18,7 +18,7 @@ from netkv.model.network import rack
 from netkv.model.topology import SERVICE_IP, client_ip
 from netkv.roles import sequence_stamp
 from tests.control.fabric import Fabric, bundle
-from tests.docs.write_around import files, install
+from tests.examples.write_around import files, install
 
 KEY = bytes(range(16))
 PROGRAM = "write_around/write_around.p4"

@@ -1,20 +1,20 @@
-"""Writes the package of docs/extend/add-a-scheme.md into a folder."""
+"""Installs the package of examples/write-around into a folder."""
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
 
 from tests.docs.documents import ROOT
 
-DOCUMENT = ROOT / "docs/extend/add-a-scheme.md"
-_FILE = re.compile(r"This is\n?\s?`([\w./-]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PACKAGE = ROOT / "examples/write-around"
+_KINDS = {".py", ".p4", ".toml", ".yaml"}
 
 
 def files() -> dict[str, str]:
-    """The text of each file in the document, by path."""
-    return dict(_FILE.findall(DOCUMENT.read_text()))
+    """The text of each file of the package, by path."""
+    found = (path for path in sorted(PACKAGE.rglob("*")) if path.suffix in _KINDS)
+    return {str(path.relative_to(PACKAGE)): path.read_text() for path in found}
 
 
 def install(folder: Path) -> None:

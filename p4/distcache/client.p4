@@ -5,8 +5,8 @@
 
 #include "common/protocol.p4"
 #include "common/headers.p4"
-#include "netcache/protocol.p4"
-#include "netcache/headers.p4"
+#include "write_through/protocol.p4"
+#include "write_through/headers.p4"
 #include "distcache/protocol.p4"
 #include "distcache/headers.p4"
 

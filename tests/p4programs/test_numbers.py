@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 
 KV_FILES = (
-    *("common/protocol.p4", "netcache/protocol.p4"),
-    *("distcache/protocol.p4", "farreach/protocol.p4"),
+    *("common/protocol.p4", "write_through/protocol.p4"),
+    *("distcache/protocol.p4", "write_back/protocol.p4"),
 )
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import grimp
 import pytest
 
+from netkv import resources
 from netkv.schemes import all_schemes, registry
+
+P4 = resources.path("p4")
+_INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -24,5 +30,21 @@ def test_a_scheme_imports_no_other_scheme(imports: grimp.ImportGraph, scheme: st
         for module in modules
         for imported in imports.find_modules_directly_imported_by(module)
         if any(imported == other or imported.startswith(f"{other}.") for other in others)
+    }
+    assert not found
+
+
+KITS = ("common", "write_back", "write_through")
+"""Folders of `p4/` that several schemes share."""
+
+
+@pytest.mark.parametrize("folder", sorted(each.name for each in P4.iterdir() if each.is_dir()))
+def test_a_program_includes_kits_and_its_own_files_only(folder: str) -> None:
+    below = ("common", folder) if folder in KITS else (*KITS, folder)
+    found = {
+        (file.name, included)
+        for file in (P4 / folder).glob("*.p4")
+        for included in _INCLUDE.findall(file.read_text(encoding="utf-8"))
+        if included.split("/")[0] not in below
     }
     assert not found

@@ -66,7 +66,8 @@ def requests_from_before_a_recovery_do_not_reach_the_server(chain: Chain) -> Non
     ),
 )
 @rule(
-    2, ("tail", ("farreach/entry_state.p4", "meta.validity != INVALID;", "meta.validity == VALID;"))
+    2, ("tail", ("write_back/entry_state.p4", "meta.validity != INVALID;", "meta.validity ==
+    VALID;"))
 )
 def first_read_after_a_recovery_goes_to_the_server(chain: Chain) -> None:
     """Its reply makes the record of the entry the latest one."""
@@ -170,7 +171,7 @@ def too_large_write_after_a_recovery_goes_to_the_server(chain: Chain) -> None:
 
 
 @rule(
-    2, ("tail", ("farreach/entry_state.p4", "new[31:24] = TO_BE_EVICTED;", "new[31:24] = VALID;"))
+    2, ("tail", ("write_back/entry_state.p4", "new[31:24] = TO_BE_EVICTED;", "new[31:24] = VALID;"))
 )
 def leaf_dies_between_the_two_steps_of_an_eviction(chain: Chain) -> None:
     """Writes arrive meanwhile; the server gets them, and the spine's older record does not win."""

@@ -287,7 +287,7 @@ def conservative_read_refreshes_the_chain_in_reverse(chain: Chain) -> None:
     assert value_of(chain, 3) == b"second"
 
 
-@rule(2, ("both", ("farreach/serial_numbers.p4", "a - b < 0x80000000", "a > b")))
+@rule(2, ("both", ("write_back/serial_numbers.p4", "a - b < 0x80000000", "a > b")))
 def numbers_wrap(chain: Chain) -> None:
     register = "NetkvEgress.sequence.counters"
     schema = entities.Names(p4info.from_bundle(chain.head.bundle)).schema
@@ -306,7 +306,7 @@ def numbers_wrap(chain: Chain) -> None:
 @rule(
     2,
     ("tail", ("distreach/switch.p4", "meta.sampled && !meta.serving", "false")),
-    ("tail", ("farreach/forward_to_server.p4", "hdr.version_stamp.bits = BIT_HOT;", "")),
+    ("tail", ("write_back/forward_to_server.p4", "hdr.version_stamp.bits = BIT_HOT;", "")),
 )
 def tail_tells_the_server_of_hot_keys(chain: Chain) -> None:
     for switch in chain.switches:
@@ -321,7 +321,7 @@ def tail_tells_the_server_of_hot_keys(chain: Chain) -> None:
         chain.settle()
 
 
-@rule(2, ("both", ("farreach/entry_flags.p4", "++ (bit<1>) meta.incoming.deleted", "++ 1w0")))
+@rule(2, ("both", ("write_back/entry_flags.p4", "++ (bit<1>) meta.incoming.deleted", "++ 1w0")))
 def delete_is_a_write(chain: Chain) -> None:
     cached(chain)
     (reply,) = chain.ask(put(None, 2))
@@ -407,7 +407,7 @@ def reply_with_a_newer_sequence_outdates_the_entry(chain: Chain) -> None:
     (
         "both",
         (
-            "farreach/serial_numbers.p4",
+            "write_back/serial_numbers.p4",
             "return a[31:0] != 0\n           && (",
             "return (",
         ),

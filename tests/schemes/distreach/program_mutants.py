@@ -145,7 +145,7 @@ class StoresWithoutIncarnation(System):
 class NothingOutdates(System):
     """No write and no reply outdates an entry of the tail."""
 
-    tail = ("farreach/entry_flags.p4", "} else if (meta.outdates) {", "} else if (false) {")
+    tail = ("write_back/entry_flags.p4", "} else if (meta.outdates) {", "} else if (false) {")
 
 
 class RefreshesWithOlderRecords(System):
@@ -190,7 +190,7 @@ class EmbedsWithoutLength(System):
     """The lengths of a frame are not those of the record that was added to it."""
 
     tail = (
-        "farreach/forward_to_server.p4",
+        "write_back/forward_to_server.p4",
         "hdr.udp.length = hdr.udp.length + value_bytes;",
         "",
     )
@@ -200,7 +200,7 @@ class UpperForgetsDeletes(System):
     """A switch above the tail stores a deletion as an empty value."""
 
     upper = (
-        "farreach/entry_flags.p4",
+        "write_back/entry_flags.p4",
         "++ (bit<1>) meta.incoming.deleted",
         "++ 1w0",
     )
@@ -231,14 +231,14 @@ class TailCountsNothing(System):
 class ReportsNoHotKeys(System):
     """The tail does not mark requests for hot keys."""
 
-    tail = ("farreach/forward_to_server.p4", "hdr.version_stamp.bits = BIT_HOT;", "")
+    tail = ("write_back/forward_to_server.p4", "hdr.version_stamp.bits = BIT_HOT;", "")
 
 
 class EveryKeyIsHot(System):
     """The tail ignores the threshold."""
 
     tail = (
-        "farreach/sketch.p4",
+        "write_back/sketch.p4",
         "meta.hot = meta.estimate >= meta.hot_threshold;",
         "meta.hot = true;",
     )
@@ -247,14 +247,14 @@ class EveryKeyIsHot(System):
 class FrozenEntriesStore(System):
     """The tail stores writes after EVICT."""
 
-    tail = ("farreach/entry_state.p4", "new[31:24] = TO_BE_EVICTED;", "new[31:24] = VALID;")
+    tail = ("write_back/entry_state.p4", "new[31:24] = TO_BE_EVICTED;", "new[31:24] = VALID;")
 
 
 class FillsAnyGeneration(System):
     """A copy of FILL fills the entry again."""
 
     upper = tail = (
-        "farreach/entry_state.p4",
+        "write_back/entry_state.p4",
         "meta.filled = is_newer(meta.generation, old[63:32]);",
         "meta.filled = true;",
     )
@@ -264,7 +264,7 @@ class RetiresAnyGeneration(System):
     """RETIRE retires the entry whatever its generation."""
 
     upper = tail = (
-        "farreach/entry_state.p4",
+        "write_back/entry_state.p4",
         "} else if (meta.same_generation && old[23:23] == 0) {",
         "} else if (old[23:23] == 0) {",
     )
@@ -273,7 +273,7 @@ class RetiresAnyGeneration(System):
 class PlainNumbers(System):
     """Sequence numbers are compared as plain numbers."""
 
-    upper = tail = ("farreach/serial_numbers.p4", "a - b < 0x80000000", "a > b")
+    upper = tail = ("write_back/serial_numbers.p4", "a - b < 0x80000000", "a > b")
 
 
 class AcceptsLateFrames(System):

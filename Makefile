@@ -25,7 +25,7 @@ export CARGO_TERM_COLOR ?= auto
 export CARGO_INCREMENTAL ?= 0
 
 .NOTPARALLEL:
-.PHONY: help setup demo lint-web screenshots test test-engine test-python test-fast lint fmt bench bench-compare docs wheel clean tools test-tools
+.PHONY: help setup demo lint-web screenshots test packet-tests test-engine test-python test-fast lint fmt bench bench-compare docs wheel clean tools test-tools
 
 help: ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -108,7 +108,11 @@ test-tools: $(WEB_TOOLS)/.installed
 
 test: setup test-tools test-engine test-python ## Set up, then run every test
 
-test-engine:
+# The codec and the control planes write them, so the extension must be that of these sources.
+packet-tests: setup ## Write the packet tests of the P4 programs for the engine's tests
+	@$(BIN)/python -m tests.p4programs.write
+
+test-engine: packet-tests
 	@echo "==> engine tests"
 	@$(CARGO) test -q --locked --profile testing --manifest-path $(MANIFEST) --workspace --exclude netkv-python --tests
 
@@ -156,4 +160,4 @@ wheel: setup ## Build a wheel into dist/ that needs no Rust where it is installe
 	@ls dist/*.whl
 
 clean: ## Remove what setup and tests made
-	@rm -rf $(VENV) .cache dist engine/target .pytest_cache .mypy_cache .ruff_cache
+	@rm -rf $(VENV) .cache dist engine/target tests/p4programs/generated .pytest_cache .mypy_cache .ruff_cache

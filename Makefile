@@ -16,6 +16,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 CARGO := cargo
 REV ?= HEAD~1
 WEB_TOOLS := tests/web/node_modules
+JAVASCRIPT := "web/js/**/*.js" "tests/web/types/*.ts"
 MANIFEST := engine/Cargo.toml
 ENGINE_SOURCES := $(shell find engine -type f \( -name '*.rs' -o -name '*.p4' -o -name 'Cargo.*' \) -not -path '*/target/*')
 
@@ -65,16 +66,19 @@ demo: setup ## Run NetCache against NoCache and show the comparison
 	@echo "==> netkv scenario run quickstart"
 	@$(BIN)/netkv scenario run quickstart
 
-# Types of the dashboard, which is JavaScript with types in comments, and axe-core for its tests.
+# Types of the dashboard, which is JavaScript with types in comments, its formatter, and axe-core for
+# its tests.
 $(WEB_TOOLS)/.installed: tests/web/package.json tests/web/package-lock.json
 	@if ! command -v npm >/dev/null; then \
-	    echo "==> apt: installing nodejs and npm (they check the types of the dashboard)"; \
+	    echo "==> apt: installing nodejs and npm (they check the dashboard)"; \
 	    $(SUDO) apt-get update -qq; $(SUDO) apt-get install -y -qq --no-install-recommends nodejs npm; fi
 	@echo "==> npm: installing the locked tools of tests/web"
 	@npm ci --prefix tests/web --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null
 	@touch $@
 
+# The formatter takes its settings from .editorconfig.
 lint-web: setup $(WEB_TOOLS)/.installed
+	@$(WEB_TOOLS)/.bin/prettier --log-level=warn --check $(JAVASCRIPT)
 	@mkdir -p .cache/web-types
 	@$(BIN)/python -m tests.web.openapi > .cache/web-types/openapi.json
 	@$(WEB_TOOLS)/.bin/openapi-typescript .cache/web-types/openapi.json -o .cache/web-types/api.d.ts >/dev/null
@@ -135,8 +139,9 @@ lint: setup lint-web ## Check style and types
 	@cd engine && $(CARGO) fmt --all --check
 	@$(CARGO) clippy -q --locked --manifest-path $(MANIFEST) --workspace --all-targets -- -D warnings
 
-fmt: setup ## Format everything
+fmt: setup $(WEB_TOOLS)/.installed ## Format everything
 	@$(BIN)/ruff check --fix-only . ; $(BIN)/ruff format .
+	@$(WEB_TOOLS)/.bin/prettier --log-level=warn --write $(JAVASCRIPT)
 	@$(BIN)/python -m tests.wrap
 	@cd engine && $(CARGO) fmt --all
 

@@ -16,6 +16,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 CARGO := cargo
 REV ?= HEAD~1
 WEB_TOOLS := tests/web/node_modules
+JAVASCRIPT := "web/js/**/*.js" "tests/web/types/*.ts"
 MANIFEST := engine/Cargo.toml
 ENGINE_SOURCES := $(shell find engine -type f \( -name '*.rs' -o -name '*.p4' -o -name 'Cargo.*' \) -not -path '*/target/*')
 
@@ -25,7 +26,7 @@ export CARGO_TERM_COLOR ?= auto
 export CARGO_INCREMENTAL ?= 0
 
 .NOTPARALLEL:
-.PHONY: help setup demo lint-web screenshots test test-engine test-python test-fast lint fmt bench bench-compare docs wheel clean tools test-tools
+.PHONY: help setup demo lint-web screenshots test packet-tests test-engine test-python test-fast lint fmt bench bench-compare docs wheel clean tools test-tools
 
 help: ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,16 +66,19 @@ demo: setup ## Run NetCache against NoCache and show the comparison
 	@echo "==> netkv scenario run quickstart"
 	@$(BIN)/netkv scenario run quickstart
 
-# Types of the dashboard, which is JavaScript with types in comments, and axe-core for its tests.
+# Types of the dashboard, which is JavaScript with types in comments, its formatter, and axe-core for
+# its tests.
 $(WEB_TOOLS)/.installed: tests/web/package.json tests/web/package-lock.json
 	@if ! command -v npm >/dev/null; then \
-	    echo "==> apt: installing nodejs and npm (they check the types of the dashboard)"; \
+	    echo "==> apt: installing nodejs and npm (they check the dashboard)"; \
 	    $(SUDO) apt-get update -qq; $(SUDO) apt-get install -y -qq --no-install-recommends nodejs npm; fi
 	@echo "==> npm: installing the locked tools of tests/web"
 	@npm ci --prefix tests/web --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null
 	@touch $@
 
+# The formatter takes its settings from .editorconfig.
 lint-web: setup $(WEB_TOOLS)/.installed
+	@$(WEB_TOOLS)/.bin/prettier --log-level=warn --check $(JAVASCRIPT)
 	@mkdir -p .cache/web-types
 	@$(BIN)/python -m tests.web.openapi > .cache/web-types/openapi.json
 	@$(WEB_TOOLS)/.bin/openapi-typescript .cache/web-types/openapi.json -o .cache/web-types/api.d.ts >/dev/null
@@ -108,7 +112,11 @@ test-tools: $(WEB_TOOLS)/.installed
 
 test: setup test-tools test-engine test-python ## Set up, then run every test
 
-test-engine:
+# The codec and the control planes write them, so the extension must be that of these sources.
+packet-tests: setup ## Write the packet tests of the P4 programs for the engine's tests
+	@$(BIN)/python -m tests.p4programs.write
+
+test-engine: packet-tests
 	@echo "==> engine tests"
 	@$(CARGO) test -q --locked --profile testing --manifest-path $(MANIFEST) --workspace --exclude netkv-python --tests
 
@@ -132,8 +140,9 @@ lint: setup lint-web ## Check style and types
 	@cd engine && $(CARGO) fmt --all --check
 	@$(CARGO) clippy -q --locked --manifest-path $(MANIFEST) --workspace --all-targets -- -D warnings
 
-fmt: setup ## Format everything
+fmt: setup $(WEB_TOOLS)/.installed ## Format everything
 	@$(BIN)/ruff check --fix-only . ; $(BIN)/ruff format .
+	@$(WEB_TOOLS)/.bin/prettier --log-level=warn --write $(JAVASCRIPT)
 	@$(BIN)/python -m tests.wrap
 	@cd engine && $(CARGO) fmt --all
 
@@ -159,4 +168,4 @@ wheel: setup ## Build a wheel into dist/ that needs no Rust where it is installe
 	@ls dist/*.whl
 
 clean: ## Remove what setup and tests made
-	@rm -rf $(VENV) .cache dist engine/target .pytest_cache .mypy_cache .ruff_cache
+	@rm -rf $(VENV) .cache dist engine/target tests/p4programs/generated .pytest_cache .mypy_cache .ruff_cache

@@ -80,8 +80,8 @@ Words: TypeAlias = tuple[str, ...]
         (("p4", "bench", "netc"), ["netcache"]),
         (("p4", "check", "p4/netcache/netc"), ["p4/netcache/netcache.p4"]),
         (
-            ("p4", "stf", "p4/netcache/netcache.p4", "tests/p4programs/netcache/netc"),
-            ["tests/p4programs/netcache/netcache.stf"],
+            ("p4", "stf", "tests/golden/arith.p4", "tests/golden/ari"),
+            ["tests/golden/arith.stf"],
         ),
         (("soak", "netcache", "--program", "p4/farreach/far"), ["p4/farreach/farreach.p4"]),
     ],

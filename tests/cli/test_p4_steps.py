@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.commands import ROOT, Netkv
+from tests.cli.commands import Netkv
+from tests.p4programs.write import text_of
 
-PROGRAM, TEST = "p4/netcache/netcache.p4", "tests/p4programs/netcache/netcache.stf"
+PROGRAM, TEST = "p4/netcache/netcache.p4", text_of("netcache")
 """Each packet is followed by the expected reply. Earlier packets wrote the values in the switch."""
-
-
-def lines_of(test: str) -> list[str]:
-    return (ROOT / test).read_text().splitlines()
 
 
 def first_hit() -> tuple[int, int, str]:
     """Line index, port and frame of the first packet that the switch answers itself."""
-    lines = lines_of(TEST)
+    lines = TEST.splitlines()
     index = next(
         at
         for at, line in enumerate(lines)
@@ -31,11 +28,11 @@ def test_frame_is_traced_in_the_state_of_a_packet_test(
 ) -> None:
     index, port, frame = first_hit()
     setup = tmp_path / "before.stf"
-    before = lines_of(TEST)[:index]
+    before = TEST.splitlines()[:index]
     setup.write_text("\n".join(before))
     tables = tmp_path / "tables.stf"
     tables.write_text("\n".join(line for line in before if not line.startswith("packet ")))
-    expected = lines_of(TEST)[index + 1].split()
+    expected = TEST.splitlines()[index + 1].split()
     answer = f"leaves at port {expected[1]}: {expected[2]}"
     trace = ("p4", "trace", PROGRAM, frame, "--port", str(port))
     empty = netkv_in_process(*trace)
@@ -65,7 +62,7 @@ def test_wrong_setup_names_file_and_line(netkv_in_process: Netkv, tmp_path: Path
 
 def test_stf_shows_the_steps_of_packets_that_fail(netkv_in_process: Netkv, tmp_path: Path) -> None:
     index, _, frame = first_hit()
-    lines = lines_of(TEST)
+    lines = TEST.splitlines()
     port = lines[index + 1].split()[1]
     lines[index + 1] = f"expect {port} 00 $"
     test = tmp_path / "wrong.stf"
@@ -88,10 +85,15 @@ def test_stf_shows_the_steps_of_packets_that_fail(netkv_in_process: Netkv, tmp_p
     assert document["traces"][0]["in"]["frame"] == frame
 
 
-def test_stf_shows_the_steps_of_all_packets_or_none(netkv_in_process: Netkv) -> None:
-    document = netkv_in_process("p4", "stf", PROGRAM, TEST, "--trace", "all", "--json").document
+def test_stf_shows_the_steps_of_all_packets_or_none(
+    netkv_in_process: Netkv, tmp_path: Path
+) -> None:
+    test = tmp_path / "netcache.stf"
+    test.write_text(TEST)
+    stf = ("p4", "stf", PROGRAM, str(test))
+    document = netkv_in_process(*stf, "--trace", "all", "--json").document
     assert document["ok"]
-    packets = [at for at, line in enumerate(lines_of(TEST), 1) if line.startswith("packet ")]
+    packets = [at for at, line in enumerate(TEST.splitlines(), 1) if line.startswith("packet ")]
     assert [each["line"] for each in document["traces"]] == packets
-    assert netkv_in_process("p4", "stf", PROGRAM, TEST, "--trace", "failed").out == ""
-    assert "traces" not in netkv_in_process("p4", "stf", PROGRAM, TEST, "--json").document
+    assert netkv_in_process(*stf, "--trace", "failed").out == ""
+    assert "traces" not in netkv_in_process(*stf, "--json").document

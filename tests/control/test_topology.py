@@ -23,7 +23,7 @@ def test_every_hash_has_exactly_one_owner(servers: int) -> None:
 
 
 def test_hash_is_the_switchs_crc32() -> None:
-    # tests/p4programs/nocache/nocache.stf has a key at each edge of a partition, confirmed by bmv2.
+    # tests/p4programs/stf.py has a key at each edge of a partition, confirmed by bmv2.
     assert key_hash(bytes(16)) == 0xECBB4B55
     assert key_hash(b"0123456789abcdef") == 0x68C4F033
 

@@ -14,7 +14,7 @@ from netkv.p4rt import p4info
 from tests.checksums import with_ipv4_checksum, with_udp_checksum
 from tests.p4programs.defects import PROGRAMS
 from tests.p4programs.stf import packet_out
-from tests.p4programs.write import file_of
+from tests.p4programs.write import text_of
 
 SCENARIOS = ("nocache", "netcache", "farreach", "netmc", "netmc_32")
 MALFORMED = 1
@@ -83,7 +83,7 @@ def with_frames(text: str, change: Change) -> Iterator[str]:
 def arrivals(name: str) -> list[Arrival]:
     """The frames that a packet test sends through the pipeline, if the program processes them."""
     found = []
-    for port, frame in _engine.stf_frames(file_of(name).read_text(), name):
+    for port, frame in _engine.stf_frames(text_of(name), name):
         content = inner(port, frame)
         if (
             (port != CPU_PORT or frame[:2] == packet_out(0))
@@ -155,7 +155,7 @@ def state(engine: _engine.Switch, bundle: bytes) -> State:
 def after_scenario(name: str, executor: str) -> _engine.Switch:
     """A switch after a packet test: its tables are full, and records are cached."""
     engine = _engine.Switch(program(name), 0, executor)
-    engine.trace_stf(file_of(name).read_text(), name, set())
+    engine.trace_stf(text_of(name), name, set())
     return engine
 
 

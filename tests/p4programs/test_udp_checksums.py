@@ -35,7 +35,7 @@ from tests.p4programs.checksummed import (
     with_frames,
 )
 from tests.p4programs.stf import CLIENT_1, CLIENT_2
-from tests.p4programs.write import file_of
+from tests.p4programs.write import text_of
 
 EXECUTORS = ("interpreter", "compiled")
 ONE_SWITCH = ("nocache", "netcache", "farreach", "netmc")
@@ -53,14 +53,14 @@ def mismatches(name: str, lines: Iterable[str], executor: str) -> list[str]:
 @both
 @scenarios
 def test_frames_with_checksums_leave_with_right_ones(name: str, executor: str) -> None:
-    text = file_of(name).read_text()
+    text = text_of(name)
     assert mismatches(name, with_frames(text, with_udp_checksum), executor) == []
 
 
 @both
 @scenarios
 def test_frames_without_checksums_leave_without(name: str, executor: str) -> None:
-    text = file_of(name).read_text()
+    text = text_of(name)
     lines = with_frames(text, lambda frame: with_udp_checksum(frame, 0))
     assert mismatches(name, lines, executor) == []
 
@@ -75,7 +75,7 @@ def test_corrupted_copies_change_nothing(name: str, executor: str, seed: int) ->
 
     def lines() -> Iterator[str]:
         nonlocal copies
-        for line in with_frames(file_of(name).read_text(), with_udp_checksum):
+        for line in with_frames(text_of(name), with_udp_checksum):
             words = line.split()
             if words[:1] == ["packet"] and len(words) > 2:
                 port, frame = int(words[1]), bytes.fromhex(words[2])

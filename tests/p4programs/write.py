@@ -1,5 +1,12 @@
-"""Writes the STF files of the programs: `python -m tests.p4programs.write`."""
+"""The packet tests of the programs as STF: `python -m tests.p4programs.write` writes the files.
 
+Tests in Python take the text. Those of the engine read the files, which are not in the repository:
+`make test-engine` writes them first.
+"""
+
+import os
+import tempfile
+from functools import cache
 from pathlib import Path
 
 from netkv.control.forwarding import ForwardingOnly
@@ -18,12 +25,8 @@ from tests.p4programs.netmc import splitting
 from tests.p4programs.nocache import forwarding
 from tests.p4programs.stf import TOPOLOGY, Stf
 
-HERE = Path(__file__).parent
-
-
-def file_of(name: str) -> Path:
-    """The path of the packet test with this name, in the folder of its program."""
-    return HERE / name.split("_")[0] / f"{name}.stf"
+GENERATED = Path(__file__).parent / "generated"
+"""The folder that tests of the engine read."""
 
 
 def nocache() -> str:
@@ -111,6 +114,25 @@ def netmc_32() -> str:
 
 PROGRAMS = (nocache, netcache, farreach, netmc, netmc_32)
 
+
+@cache
+def text_of(name: str) -> str:
+    """The packet test with this name."""
+    program = next(each for each in PROGRAMS if each.__name__ == name)
+    return program()
+
+
+def write(folder: Path) -> None:
+    """Writes all packet tests. Whoever reads a file meanwhile has the whole old or new one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    # In the same file system, so that a rename is one step.
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        for program in PROGRAMS:
+            file = f"{program.__name__}.stf"
+            (Path(scratch) / file).write_text(text_of(program.__name__))
+            os.replace(Path(scratch) / file, folder / file)
+
+
 if __name__ == "__main__":
-    for program in PROGRAMS:
-        file_of(program.__name__).write_text(program())
+    write(GENERATED)
+    print(f"==> {GENERATED}")

@@ -80,7 +80,9 @@ function styles(name) {
 
 /** @param {string} active */
 function navigation(active) {
-  const links = Object.entries(VIEWS).map(([name, { title }]) => make("a", { id: `to-${name}`, href: router.link([name]), "aria-current": name === active ? "page" : null }, title));
+  const links = Object.entries(VIEWS).map(([name, { title }]) =>
+    make("a", { id: `to-${name}`, href: router.link([name]), "aria-current": name === active ? "page" : null }, title),
+  );
   fill(byId("views"), ...links);
 }
 
@@ -99,7 +101,10 @@ function activity() {
     return;
   }
   const { fraction, left_seconds: left } = job.progress ?? { fraction: null, left_seconds: null };
-  const parts = [fraction == null ? "" : `${Math.floor(100 * fraction)}%`, left == null ? "" : `${duration(left)} left`].filter(Boolean);
+  const parts = [
+    fraction == null ? "" : `${Math.floor(100 * fraction)}%`,
+    left == null ? "" : `${duration(left)} left`,
+  ].filter(Boolean);
   place.dataset.state = job.state;
   const word = { starting: "Starting", stopping: "Stopping" }[/** @type {string} */ (job.state)] ?? "Running";
   runningLink.href = router.link(["live", job.id]);

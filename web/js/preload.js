@@ -2,6 +2,7 @@
 // imports it has arrived. `python -m tests.web.modules` writes the lists.
 
 (() => {
+  // prettier-ignore
   /** @type {Record<string, string[]>} */
   const MODULES = {
     main: ["core/api.js", "core/dom.js", "core/format.js", "core/jobs.js", "core/logout.js", "core/looks.js", "core/metrics.js", "core/router.js", "core/series.js", "core/stream.js", "core/theme.js", "parts/problem.js"],

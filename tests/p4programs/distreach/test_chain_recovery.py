@@ -66,8 +66,11 @@ def requests_from_before_a_recovery_do_not_reach_the_server(chain: Chain) -> Non
     ),
 )
 @rule(
-    2, ("tail", ("write_back/entry_state.p4", "meta.validity != INVALID;", "meta.validity ==
-    VALID;"))
+    2,
+    (
+        "tail",
+        ("write_back/entry_state.p4", "meta.validity != INVALID;", "meta.validity == VALID;"),
+    ),
 )
 def first_read_after_a_recovery_goes_to_the_server(chain: Chain) -> None:
     """Its reply makes the record of the entry the latest one."""

@@ -28,7 +28,8 @@ export class ApiError extends Error {
 export function url(path, query = {}) {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    for (const each of Array.isArray(value) ? value : [value]) if (each != null && each !== "") parameters.append(name, String(each));
+    for (const each of Array.isArray(value) ? value : [value])
+      if (each != null && each !== "") parameters.append(name, String(each));
   }
   const text = parameters.toString();
   return `${PREFIX}${path}${text ? `?${text}` : ""}`;
@@ -76,6 +77,11 @@ async function request(address, options) {
   }
   if (answer.status === 204) return null;
   const document = await answer.json().catch(() => null);
-  if (!answer.ok) throw new ApiError(document?.detail ?? `The server answered with status ${answer.status}.`, answer.status, document?.errors ?? []);
+  if (!answer.ok)
+    throw new ApiError(
+      document?.detail ?? `The server answered with status ${answer.status}.`,
+      answer.status,
+      document?.errors ?? [],
+    );
   return document;
 }

@@ -32,7 +32,8 @@ export function make(tag, attributes = {}, ...children) {
 export function fill(place, ...children) {
   const focused = document.activeElement?.id;
   place.replaceChildren(...present(children));
-  if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  if (focused && document.activeElement?.id !== focused)
+    document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
 /**
@@ -40,7 +41,9 @@ export function fill(place, ...children) {
  * @returns {(Node | string)[]}
  */
 function present(children) {
-  return children.filter((child) => child != null && child !== false).map((child) => (child instanceof Node ? child : String(child)));
+  return children
+    .filter((child) => child != null && child !== false)
+    .map((child) => (child instanceof Node ? child : String(child)));
 }
 
 /** The element with an id, which must exist. @param {string} id */
@@ -105,8 +108,11 @@ export function scrolling(label, ...children) {
  */
 export function table(headings, rows) {
   // A column of names or of buttons needs no heading that is seen.
-  const heading = (/** @type {Child} */ text, /** @type {number} */ at) => (text === "" ? spoken(at === 0 ? "name" : "actions") : text);
+  const heading = (/** @type {Child} */ text, /** @type {number} */ at) =>
+    text === "" ? spoken(at === 0 ? "name" : "actions") : text;
   const head = make("tr", {}, ...headings.map((text, at) => make("th", { scope: "col" }, heading(text, at))));
-  const body = rows.map((cells) => make("tr", {}, ...cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : make("td", {}, cell)))));
+  const body = rows.map((cells) =>
+    make("tr", {}, ...cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : make("td", {}, cell)))),
+  );
   return make("table", {}, make("thead", {}, head), make("tbody", {}, ...body));
 }

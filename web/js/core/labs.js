@@ -74,7 +74,7 @@ async function load(lab, after) {
   if (lab.loading) return;
   lab.loading = true;
   try {
-    for (let more = true; more; ) {
+    for (let more = true; more;) {
       const found = await get(`/labs/${encodeURIComponent(lab.update.name)}/samples`, { after });
       if (found.created !== lab.update.created) return;
       append(lab, found.samples);

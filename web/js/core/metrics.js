@@ -8,7 +8,7 @@ import { bandwidth, count, latency, number, rate, share } from "./format.js";
 const SHOWN = {
   "operations/s": rate,
   "keys/s": rate,
-  "µs": latency,
+  µs: latency,
   s: (/** @type {import("./format.js").Value} */ seconds) => latency(seconds == null ? null : 1e6 * seconds),
   "MiB/s": bandwidth,
   "0 to 1": share,
@@ -94,7 +94,11 @@ function cell(own, row) {
   }
   const counts = own.map(({ name }) => row[name]);
   const total = counts.includes(null) ? null : counts.reduce((sum, each) => sum + each, 0);
-  return make("td", { class: total && first.sense === "zero" ? "bad" : "", title: total }, (SHOWN[first.unit] ?? count)(total));
+  return make(
+    "td",
+    { class: total && first.sense === "zero" ? "bad" : "", title: total },
+    (SHOWN[first.unit] ?? count)(total),
+  );
 }
 
 /**

@@ -36,6 +36,10 @@ document.addEventListener(
   true,
 );
 for (const name of /** @type {const} */ (["pointerup", "pointercancel"])) {
-  document.addEventListener(name, ({ pointerType }) => (release = window.setTimeout(released, pointerType === "mouse" ? 0 : CLICK_OF_TOUCH_MS)), true);
+  document.addEventListener(
+    name,
+    ({ pointerType }) => (release = window.setTimeout(released, pointerType === "mouse" ? 0 : CLICK_OF_TOUCH_MS)),
+    true,
+  );
 }
 window.addEventListener("blur", released);

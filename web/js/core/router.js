@@ -44,7 +44,8 @@ function decode(text) {
 export function link(path, query = {}) {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    for (const each of Array.isArray(value) ? value : [value]) if (each != null && each !== "" && each !== false) parameters.append(name, String(each));
+    for (const each of Array.isArray(value) ? value : [value])
+      if (each != null && each !== "" && each !== false) parameters.append(name, String(each));
   }
   const text = parameters.toString();
   return `#/${path.map(encodeURIComponent).join("/")}${text ? `?${text}` : ""}`;

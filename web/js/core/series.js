@@ -72,7 +72,10 @@ async function load(id, whole) {
   const meanwhile = [];
   loading.set(id, meanwhile);
   try {
-    const found = await get(`/runs/${encodeURIComponent(id)}/series`, { limit: MAX_POINTS, scalars: whole ? null : true });
+    const found = await get(`/runs/${encodeURIComponent(id)}/series`, {
+      limit: MAX_POINTS,
+      scalars: whole ? null : true,
+    });
     loaded.set(id, { columns: found.columns, events: found.events, last: found.last_sample, stale: false, whole });
   } catch {
     // The run was deleted, or the server does not answer. Nobody is notified: the view would ask again at once.

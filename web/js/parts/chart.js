@@ -64,21 +64,44 @@ export class Chart {
     this.timer = 0;
     this.choices = choices;
     this.overTime = overTime;
-    this.reset = make("button", { type: "button", class: "link", hidden: true, click: () => this.choose(null, null), "aria-label": `${title}: show everything again` }, "Reset zoom");
+    this.reset = make(
+      "button",
+      {
+        type: "button",
+        class: "link",
+        hidden: true,
+        click: () => this.choose(null, null),
+        "aria-label": `${title}: show everything again`,
+      },
+      "Reset zoom",
+    );
     this.place = make("div", { id, class: "chart", role: "img", "aria-labelledby": `${id}-title` });
-    this.numbers = make("details", { class: "numbers", toggle: () => this.fillTable() }, make("summary", {}, "Numbers"), make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${title} as a table` }));
+    this.numbers = make(
+      "details",
+      { class: "numbers", toggle: () => this.fillTable() },
+      make("summary", {}, "Numbers"),
+      make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${title} as a table` }),
+    );
     this.element = make(
       "section",
       { class: wide ? "card wide" : "card" },
-      make("div", { class: "head" }, make("h2", { id: `${id}-title`, title: meaning }, title, " ", make("span", { class: "unit" }, unit)), this.tools()),
+      make(
+        "div",
+        { class: "head" },
+        make("h2", { id: `${id}-title`, title: meaning }, title, " ", make("span", { class: "unit" }, unit)),
+        this.tools(),
+      ),
       this.place,
       this.numbers,
     );
     const observe = (/** @type {(there: boolean) => void} */ set, /** @type {string} */ rootMargin) => {
-      const observer = new IntersectionObserver((entries) => {
-        set(entries.at(-1)?.isIntersecting ?? false);
-        this.soon();
-      }, { rootMargin });
+      const observer = new IntersectionObserver(
+        (entries) => {
+          set(entries.at(-1)?.isIntersecting ?? false);
+          this.soon();
+        },
+        { rootMargin },
+      );
       observer.observe(this.place);
       return observer;
     };
@@ -121,7 +144,11 @@ export class Chart {
     const due = this.visible || (this.near && !this.drawing);
     if (!due || this.timer || !this.source) return;
     // If the server is away, the next change tries again.
-    if (!plotly.isLoaded()) return void plotly.load().then(() => this.soon(), () => {});
+    if (!plotly.isLoaded())
+      return void plotly.load().then(
+        () => this.soon(),
+        () => {},
+      );
     const wait = Math.max(0, this.nextAt - performance.now());
     this.timer = window.setTimeout(() => drawSoon(this), wait);
   }
@@ -132,7 +159,12 @@ export class Chart {
     const begun = performance.now();
     this.drawing = this.source();
     const isFirst = !("data" in this.place);
-    window.Plotly.react(this.place, this.shown(this.drawing.traces).map(stepped), this.zoomed(layoutOf(this.id, this.drawing)), CONFIG);
+    window.Plotly.react(
+      this.place,
+      this.shown(this.drawing.traces).map(stepped),
+      this.zoomed(layoutOf(this.id, this.drawing)),
+      CONFIG,
+    );
     if (isFirst) {
       const plot = /** @type {any} */ (this.place);
       plot.on("plotly_relayout", (/** @type {Record<string, any>} */ axes) => this.axesChanged(axes));
@@ -146,7 +178,7 @@ export class Chart {
 
   /** The part of the horizontal axis that the user has chosen; null: everything. */
   get across() {
-    return this.overTime ? this.choices.time : this.choices.widths.get(this.id) ?? null;
+    return this.overTime ? this.choices.time : (this.choices.widths.get(this.id) ?? null);
   }
 
   /** The part of the vertical axis. */
@@ -194,7 +226,10 @@ export class Chart {
   /** A layout with the choices of the user, which stay when new points arrive. @param {Record<string, any>} layout */
   zoomed(layout) {
     const uirevision = this.choices.revision;
-    const part = (/** @type {Range | null} */ range) => ({ ...(range ? { range: [...range], autorange: false } : {}), uirevision });
+    const part = (/** @type {Range | null} */ range) => ({
+      ...(range ? { range: [...range], autorange: false } : {}),
+      uirevision,
+    });
     return {
       ...layout,
       xaxis: { ...layout.xaxis, ...part(this.across) },
@@ -207,14 +242,29 @@ export class Chart {
     const place = /** @type {HTMLElement} */ (this.numbers.lastElementChild);
     if (!this.numbers.open) return fill(place);
     const { headings, rows } = numbersOf(this.drawing?.traces ?? []);
-    fill(place, table(headings, rows.map((row) => row.map((value) => (value == null ? "" : this.show(value))))));
+    fill(
+      place,
+      table(
+        headings,
+        rows.map((row) => row.map((value) => (value == null ? "" : this.show(value)))),
+      ),
+    );
   }
 
   tools() {
-    const picture = (/** @type {"png" | "svg"} */ format) => async () => this.drawing && saveUrl(`${this.id}.${format}`, await window.Plotly.toImage(this.place, { format, ...FILE }));
+    const picture = (/** @type {"png" | "svg"} */ format) => async () =>
+      this.drawing && saveUrl(`${this.id}.${format}`, await window.Plotly.toImage(this.place, { format, ...FILE }));
     const csv = () => save(`${this.id}.csv`, "text/csv", csvOf(this.drawing?.traces ?? []));
-    const button = (/** @type {string} */ text, /** @type {() => unknown} */ click) => make("button", { type: "button", class: "link", click, "aria-label": `${this.title} as ${text}` }, text);
-    return make("p", { class: "files" }, this.reset, button("PNG", picture("png")), button("SVG", picture("svg")), button("CSV", csv));
+    const button = (/** @type {string} */ text, /** @type {() => unknown} */ click) =>
+      make("button", { type: "button", class: "link", click, "aria-label": `${this.title} as ${text}` }, text);
+    return make(
+      "p",
+      { class: "files" },
+      this.reset,
+      button("PNG", picture("png")),
+      button("SVG", picture("svg")),
+      button("CSV", csv),
+    );
   }
 }
 
@@ -227,7 +277,7 @@ function numbersOf(traces) {
   /** @type {Map<any, any[]>} */
   const rows = new Map();
   traces.forEach((trace, at) => {
-    const columns = trace.z ? trace.z[0]?.map((_, index) => index) ?? [] : trace.x;
+    const columns = trace.z ? (trace.z[0]?.map((_, index) => index) ?? []) : trace.x;
     columns.forEach((x, index) => {
       const key = trace.z ? trace.x[index] : x;
       const row = rows.get(key) ?? [];
@@ -242,7 +292,8 @@ function numbersOf(traces) {
 /** @param {Trace[]} traces */
 function csvOf(traces) {
   const { headings, rows } = numbersOf(traces);
-  const quote = (/** @type {unknown} */ value) => (/[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
+  const quote = (/** @type {unknown} */ value) =>
+    /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value);
   return [headings, ...rows].map((row) => row.map((value) => (value == null ? "" : quote(value))).join(",")).join("\n");
 }
 

@@ -20,13 +20,35 @@ export function ask({ id, title, body = [], verb, kind = "primary", act, closed 
   const agree = make("button", { type: "submit", class: kind, id: `${id}-yes` }, verb);
   const form = make(
     "form",
-    { submit: (/** @type {Event} */ event) => { event.preventDefault(); agreed(); } },
+    {
+      submit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        agreed();
+      },
+    },
     make("h2", { id: `${id}-title` }, title),
     ...body,
     problem,
-    make("p", { class: "buttons" }, agree, make("button", { type: "button", autofocus: kind === "danger", click: () => dialog.close() }, "Cancel")),
+    make(
+      "p",
+      { class: "buttons" },
+      agree,
+      make("button", { type: "button", autofocus: kind === "danger", click: () => dialog.close() }, "Cancel"),
+    ),
   );
-  const dialog = make("dialog", { id, class: "question", "aria-labelledby": `${id}-title`, close: () => { dialog.remove(); closed?.(); } }, form);
+  const dialog = make(
+    "dialog",
+    {
+      id,
+      class: "question",
+      "aria-labelledby": `${id}-title`,
+      close: () => {
+        dialog.remove();
+        closed?.();
+      },
+    },
+    form,
+  );
 
   async function agreed() {
     agree.disabled = true;
@@ -53,5 +75,15 @@ export function ask({ id, title, body = [], verb, kind = "primary", act, closed 
  * @returns {Promise<boolean>}
  */
 export function confirm(title, text, verb) {
-  return new Promise((resolve) => ask({ id: "confirm", title, body: text ? [make("p", {}, text)] : [], verb, kind: "danger", act: () => resolve(true), closed: () => resolve(false) }));
+  return new Promise((resolve) =>
+    ask({
+      id: "confirm",
+      title,
+      body: text ? [make("p", {}, text)] : [],
+      verb,
+      kind: "danger",
+      act: () => resolve(true),
+      closed: () => resolve(false),
+    }),
+  );
 }

@@ -63,13 +63,22 @@ export function disturbances(shown) {
         }
         if (event.change.begins != null) faults.set(event.change.begins, { time: event.time, text: event.change.what });
       } else if (event.change || event.kind === "note") {
-        shapes.push({ type: "line", yref: "paper", y0: 0, y1: 1, x0: event.time, x1: event.time, line: { color: line ?? colour("--soft"), width: 1, dash: "dot" } });
+        shapes.push({
+          type: "line",
+          yref: "paper",
+          y0: 0,
+          y1: 1,
+          x0: event.time,
+          x1: event.time,
+          line: { color: line ?? colour("--soft"), width: 1, dash: "dot" },
+        });
       }
     }
     for (const { time, text } of faults.values()) bands.push([time, end, text]);
     for (const start of begun.values()) recovering.push([start, end, "recovery"]);
     // Every rack is taken down at its end; only earlier outages are shown.
-    for (const [node, start] of down) if (start < run.duration - Math.min(0.5, run.duration / 20)) bands.push([start, end, `${node} down`]);
+    for (const [node, start] of down)
+      if (start < run.duration - Math.min(0.5, run.duration / 20)) bands.push([start, end, `${node} down`]);
   }
   const outages = union(bands);
   const recoveries = union(recovering);
@@ -105,15 +114,38 @@ function union(bands) {
 
 /** @param {string[]} texts */
 function listed(texts) {
-  return texts.length > MAX_NAMED ? `${texts.slice(0, MAX_NAMED).join(", ")} and ${texts.length - MAX_NAMED} more` : texts.join(", ");
+  return texts.length > MAX_NAMED
+    ? `${texts.slice(0, MAX_NAMED).join(", ")} and ${texts.length - MAX_NAMED} more`
+    : texts.join(", ");
 }
 
 /** @param {number} from @param {number} to @param {string} fill @param {number} opacity */
 function band(from, to, fill, opacity) {
-  return { type: "rect", yref: "paper", y0: 0, y1: 1, x0: from, x1: to, fillcolor: fill, opacity, line: { width: 0 }, layer: "below" };
+  return {
+    type: "rect",
+    yref: "paper",
+    y0: 0,
+    y1: 1,
+    x0: from,
+    x1: to,
+    fillcolor: fill,
+    opacity,
+    line: { width: 0 },
+    layer: "below",
+  };
 }
 
 /** A label; three rows below each other, because neighbours would overlap. @param {Band} band @param {number} at */
 function name([from, , text], at) {
-  return { x: from, y: 1, yref: "paper", yshift: -12 * (at % 3), xanchor: "left", yanchor: "top", text, showarrow: false, font: { size: 11, color: colour("--soft") } };
+  return {
+    x: from,
+    y: 1,
+    yref: "paper",
+    yshift: -12 * (at % 3),
+    xanchor: "left",
+    yanchor: "top",
+    text,
+    showarrow: false,
+    font: { size: 11, color: colour("--soft") },
+  };
 }

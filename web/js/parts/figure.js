@@ -10,7 +10,13 @@ const CONFIG = { responsive: true, displaylogo: false, displayModeBar: false };
 /** Height of the title in a layout; here the title is a heading above the figure. */
 const TITLE = 24;
 /** Format of a file → its text; pictures are as wide as a column of a paper. */
-const FILES = /** @type {const} */ ([["png", "PNG"], ["svg", "SVG"], ["pdf", "PDF"], ["csv", "CSV"], ["tex", "LaTeX"]]);
+const FILES = /** @type {const} */ ([
+  ["png", "PNG"],
+  ["svg", "SVG"],
+  ["pdf", "PDF"],
+  ["csv", "CSV"],
+  ["tex", "LaTeX"],
+]);
 
 /** One figure with its files and its numbers. */
 export class Figure {
@@ -23,11 +29,29 @@ export class Figure {
     this.plotted = plotted;
     const id = `plot-${at}`;
     const { name, title } = plotted;
-    const links = FILES.map(([kind, text]) => make("a", { href: address(kind), download: `${name}.${kind}`, "aria-label": `${title} as ${text}` }, text));
+    const links = FILES.map(([kind, text]) =>
+      make("a", { href: address(kind), download: `${name}.${kind}`, "aria-label": `${title} as ${text}` }, text),
+    );
     this.place = make("div", { id, class: "figure", role: "img", "aria-labelledby": `${id}-title` });
-    const numbers = make("details", { class: "numbers", toggle: () => this.fillTable() }, make("summary", {}, "Numbers"), make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${title} as a table` }));
+    const numbers = make(
+      "details",
+      { class: "numbers", toggle: () => this.fillTable() },
+      make("summary", {}, "Numbers"),
+      make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${title} as a table` }),
+    );
     this.numbers = numbers;
-    this.element = make("section", { class: "card" }, make("div", { class: "head" }, make("h2", { id: `${id}-title` }, title), make("p", { class: "files figure-files" }, ...links)), this.place, numbers);
+    this.element = make(
+      "section",
+      { class: "card" },
+      make(
+        "div",
+        { class: "head" },
+        make("h2", { id: `${id}-title` }, title),
+        make("p", { class: "files figure-files" }, ...links),
+      ),
+      this.place,
+      numbers,
+    );
     this.drawn = false;
     this.unwatch = theme.watch(() => this.drawn && this.draw());
   }
@@ -57,7 +81,16 @@ export class Figure {
   fillTable() {
     const place = this.numbers.lastElementChild;
     const { headings, rows } = this.plotted.numbers;
-    place?.replaceChildren(...(this.numbers.open ? [table(headings, rows.map((row) => row.map((value) => value ?? "")))] : []));
+    place?.replaceChildren(
+      ...(this.numbers.open
+        ? [
+            table(
+              headings,
+              rows.map((row) => row.map((value) => value ?? "")),
+            ),
+          ]
+        : []),
+    );
   }
 
   close() {

@@ -23,7 +23,16 @@ export async function newest(view, fits = () => true) {
   const groups = new Map();
   for (const run of runs) groups.set(run.group, [run, ...(groups.get(run.group) ?? [])]);
   const found = [...groups.values()].filter(fits).slice(0, GROUPS);
-  if (!found.length) return make("p", { class: "empty" }, "No run is stored yet. ", make("a", { href: router.link(["scenarios"]) }, "Run a scenario"), " or type ", make("code", {}, "netkv scenario run quickstart"), ".");
+  if (!found.length)
+    return make(
+      "p",
+      { class: "empty" },
+      "No run is stored yet. ",
+      make("a", { href: router.link(["scenarios"]) }, "Run a scenario"),
+      " or type ",
+      make("code", {}, "netkv scenario run quickstart"),
+      ".",
+    );
   return make("ul", { class: "plain newest" }, ...found.map((own) => item(own, view)));
 }
 
@@ -34,7 +43,15 @@ function item(runs, view) {
     "li",
     {},
     make("a", { href: router.link([view], { run: runs.map((run) => run.id) }) }, runs[0].title || runs[0].scenario),
-    make("span", { class: "hint" }, `${runs.length} ${runs.length === 1 ? "run" : "runs"} · ${moment(runs[0].started_at)}`),
-    make("span", { class: "run-schemes" }, ...schemes.map((scheme) => make("span", { class: "run-scheme" }, swatch(lookOf(scheme)), scheme))),
+    make(
+      "span",
+      { class: "hint" },
+      `${runs.length} ${runs.length === 1 ? "run" : "runs"} · ${moment(runs[0].started_at)}`,
+    ),
+    make(
+      "span",
+      { class: "run-schemes" },
+      ...schemes.map((scheme) => make("span", { class: "run-scheme" }, swatch(lookOf(scheme)), scheme)),
+    ),
   );
 }

@@ -45,7 +45,14 @@ export function stepped({ lengths, below, ...trace }) {
   const each = (/** @type {any[]} */ column) => points.map(({ at }) => (at < 0 ? null : column[at]));
   const drawn = below ? trace.y.map((value, at) => value + below[at]) : trace.y;
   const others = OF_POINTS.filter((name) => Array.isArray(trace[name])).map((name) => [name, each(trace[name])]);
-  return { ...trace, ...Object.fromEntries(others), x: points.map(({ x }) => x), y: each(drawn), mode: "lines", line: { ...trace.line, shape: "vh" } };
+  return {
+    ...trace,
+    ...Object.fromEntries(others),
+    x: points.map(({ x }) => x),
+    y: each(drawn),
+    mode: "lines",
+    line: { ...trace.line, shape: "vh" },
+  };
 }
 
 /** A heat map with the edges of its cells. @param {Trace} trace @param {number[]} lengths */
@@ -54,6 +61,8 @@ function steppedMap(trace, lengths) {
   // A cell ends at each corner but the first; that at the beginning of a part is the gap before it.
   const cells = points.filter(({ at }) => at >= 0);
   const isBegin = (/** @type {number} */ index) => cells[index + 1]?.at === cells[index].at;
-  const rows = (trace.z ?? []).map((row) => cells.slice(1).map(({ at }, index) => (isBegin(index + 1) ? null : row[at])));
+  const rows = (trace.z ?? []).map((row) =>
+    cells.slice(1).map(({ at }, index) => (isBegin(index + 1) ? null : row[at])),
+  );
   return { ...trace, x: cells.map(({ x }) => x), z: rows };
 }

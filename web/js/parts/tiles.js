@@ -9,6 +9,8 @@ export function tiles(all) {
   return make(
     "dl",
     { class: "tiles" },
-    ...all.map(({ id, label, value, kind = "", title }) => make("div", { class: `tile ${kind}`, id, title }, make("dt", {}, label), make("dd", {}, value))),
+    ...all.map(({ id, label, value, kind = "", title }) =>
+      make("div", { class: `tile ${kind}`, id, title }, make("dt", {}, label), make("dd", {}, value)),
+    ),
   );
 }

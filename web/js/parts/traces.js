@@ -25,7 +25,15 @@ export function digits(value) {
  */
 export function line(scheme, name, over, y, dash = "solid") {
   const { color, width } = lookOf(scheme).line;
-  return { type: "scatter", name, x: over.ends, lengths: over.lengths, y, line: { color, width, dash }, marker: { color } };
+  return {
+    type: "scatter",
+    name,
+    x: over.ends,
+    lengths: over.lengths,
+    y,
+    line: { color, width, dash },
+    marker: { color },
+  };
 }
 
 /** The intervals of a run. @param {import("../core/series.js").Series} series @returns {Intervals} */
@@ -46,7 +54,19 @@ export function intervals({ columns }) {
 export function area(scheme, name, over, y, opacity, below) {
   const { color } = lookOf(scheme).line;
   // Not plotly's stacks, which are 0 in gaps.
-  return { type: "scatter", name, x: over.ends, lengths: over.lengths, y, below, fill: "tozeroy", line: { color, width: 1 }, fillcolor: tint(color, opacity), text: mapped(y, "rounded", rounded), hovertemplate: `%{text}<extra>${name}</extra>` };
+  return {
+    type: "scatter",
+    name,
+    x: over.ends,
+    lengths: over.lengths,
+    y,
+    below,
+    fill: "tozeroy",
+    line: { color, width: 1 },
+    fillcolor: tint(color, opacity),
+    text: mapped(y, "rounded", rounded),
+    hovertemplate: `%{text}<extra>${name}</extra>`,
+  };
 }
 
 /** @param {number | null} value */
@@ -64,10 +84,27 @@ export function heat(over, rows) {
   const servers = Math.max(0, ...rows.map((row) => row.length));
   if (!servers) return [];
   const z = Array.from({ length: servers }, (_, server) => rows.map((row) => row[server] ?? null));
-  const scale = [[0, colour("--heat-low")], [1, colour("--heat-high")]];
+  const scale = [
+    [0, colour("--heat-low")],
+    [1, colour("--heat-high")],
+  ];
   // plotly uses a minimum only together with a maximum; else small differences would get all colours.
   const zmax = Math.max(1, ...z.flat().map((value) => value ?? 0));
-  return [{ type: "heatmap", name: "load of each server", x: over.ends, lengths: over.lengths, y: z.map((_, server) => server), z, zmin: 0, zmax, colorscale: scale, colorbar: { thickness: 10, tickformat: "~s", outlinewidth: 0 }, hovertemplate: "server %{y} at %{x:.1f} s: %{z:,.0f} ops/s<extra></extra>" }];
+  return [
+    {
+      type: "heatmap",
+      name: "load of each server",
+      x: over.ends,
+      lengths: over.lengths,
+      y: z.map((_, server) => server),
+      z,
+      zmin: 0,
+      zmax,
+      colorscale: scale,
+      colorbar: { thickness: 10, tickformat: "~s", outlinewidth: 0 },
+      hovertemplate: "server %{y} at %{x:.1f} s: %{z:,.0f} ops/s<extra></extra>",
+    },
+  ];
 }
 
 /** A colour with an opacity. @param {string} hex `#rrggbb` @param {number} opacity */

@@ -19,7 +19,12 @@ import { problem } from "../parts/problem.js";
 /** @typedef {import("../core/api.js").Schemas} Schemas */
 /** @typedef {Schemas["RunHead"]} RunHead */
 
-const FORMATS = /** @type {const} */ ([["csv", "CSV"], ["json", "JSON"], ["parquet", "Parquet"], ["html", "HTML"]]);
+const FORMATS = /** @type {const} */ ([
+  ["csv", "CSV"],
+  ["json", "JSON"],
+  ["parquet", "Parquet"],
+  ["html", "HTML"],
+]);
 
 /** @param {HTMLElement} place */
 export function mount(place) {
@@ -28,10 +33,31 @@ export function mount(place) {
   const table = make("section", { class: "card", id: "comparison", hidden: true });
   const between = make("div", { class: "stack" });
   const pictures = charts((name) => go({ ...state(), metric: name }));
-  const happened = make("div", { id: "events", class: "scroll events", tabindex: "0", role: "region", "aria-label": "Events" });
-  const below = make("div", { class: "stack", hidden: true }, pictures.element, between, make("section", { class: "card" }, make("h2", {}, "Events ", make("span", { class: "unit" }, "seconds since the measured part began")), happened));
+  const happened = make("div", {
+    id: "events",
+    class: "scroll events",
+    tabindex: "0",
+    role: "region",
+    "aria-label": "Events",
+  });
+  const below = make(
+    "div",
+    { class: "stack", hidden: true },
+    pictures.element,
+    between,
+    make(
+      "section",
+      { class: "card" },
+      make("h2", {}, "Events ", make("span", { class: "unit" }, "seconds since the measured part began")),
+      happened,
+    ),
+  );
   const broken = make("div", { class: "stack" });
-  fill(place, make("h1", { class: "hidden" }, "Compare"), make("div", { class: "stack" }, head, notes, broken, table, below));
+  fill(
+    place,
+    make("h1", { class: "hidden" }, "Compare"),
+    make("div", { class: "stack" }, head, notes, broken, table, below),
+  );
 
   /** @type {string[]} */
   let ids = [];
@@ -90,7 +116,12 @@ export function mount(place) {
       if (mine !== turn) return;
       const byId = new Map(stored.runs.map((run) => [run.id, run]));
       runs = ids.map((id) => byId.get(id)).filter((run) => run !== undefined);
-      fill(notes, ...ids.filter((id) => !byId.has(id)).map((id) => make("p", { class: "problem" }, `There is no run '${id}'. It may have been deleted.`)));
+      fill(
+        notes,
+        ...ids
+          .filter((id) => !byId.has(id))
+          .map((id) => make("p", { class: "problem" }, `There is no run '${id}'. It may have been deleted.`)),
+      );
       afterPress(() => mine === turn && renderHead());
       draw();
       if (table.hidden) fill(table, make("p", { class: "empty" }, "Comparing …"));
@@ -109,7 +140,9 @@ export function mount(place) {
     const [answer, latencies, judged, pins] = await Promise.all([
       finished.length ? get("/compare", { run: finished, baseline }) : null,
       finished.length ? get("/histograms", { run: finished }) : [],
-      Promise.all(groups.map((group) => get(`/groups/${encodeURIComponent(group)}/verdicts`).catch(() => ({ thresholds: [] })))),
+      Promise.all(
+        groups.map((group) => get(`/groups/${encodeURIComponent(group)}/verdicts`).catch(() => ({ thresholds: [] }))),
+      ),
       Promise.all(scenarios.map((scenario) => get("/runs", { scenario, pinned: true, limit: 50 }))),
     ]);
     // Another selection may have been shown in the meantime.
@@ -138,7 +171,17 @@ export function mount(place) {
     table.hidden = below.hidden = true;
     fill(notes);
     fill(broken);
-    fill(head, make("h2", {}, "Nothing to compare"), make("p", { class: "hint" }, "Select runs in ", make("a", { href: router.link(["runs"]) }, "Runs"), ", or compare the runs of a scenario:"));
+    fill(
+      head,
+      make("h2", {}, "Nothing to compare"),
+      make(
+        "p",
+        { class: "hint" },
+        "Select runs in ",
+        make("a", { href: router.link(["runs"]) }, "Runs"),
+        ", or compare the runs of a scenario:",
+      ),
+    );
     try {
       const list = await newest("compare");
       if (mine === turn) head.append(list);
@@ -157,7 +200,20 @@ export function mount(place) {
         "div",
         { class: "head" },
         make("h2", { id: "title" }, titles.join(", ") || "Nothing to compare"),
-        make("p", { class: "buttons" }, baselines(), make("a", { class: "button", id: "to-figures", href: router.link(["figures"], { run: own }) }, "Figures"), make("span", { class: "exports" }, "Export ", ...FORMATS.map(([format, text]) => make("a", { href: url("/export", { run: own, format }), download: "", id: `export-${format}` }, text)))),
+        make(
+          "p",
+          { class: "buttons" },
+          baselines(),
+          make("a", { class: "button", id: "to-figures", href: router.link(["figures"], { run: own }) }, "Figures"),
+          make(
+            "span",
+            { class: "exports" },
+            "Export ",
+            ...FORMATS.map(([format, text]) =>
+              make("a", { href: url("/export", { run: own, format }), download: "", id: `export-${format}` }, text),
+            ),
+          ),
+        ),
       ),
       make("ul", { class: "chips", "aria-label": "Compared runs" }, ...runs.map((run) => chip(run, looks.get(run.id)))),
     );
@@ -166,24 +222,54 @@ export function mount(place) {
   /** @param {RunHead} run @param {import("../core/looks.js").Look | undefined} look */
   function chip(run, look) {
     const rest = ids.filter((id) => id !== run.id);
-    const without = make("button", { type: "button", class: "without", id: `without-${run.id}`, "aria-label": `Leave out ${label(run)}`, click: () => go({ ...state(), run: rest }) }, "×");
-    return make("li", { class: "chip", title: `${run.id}${run.note ? `\n${run.note}` : ""}` }, swatch(look), run.pinned ? "★ " : null, label(run), run.status === "done" ? null : make("span", { class: `state state-${run.status}` }, run.status), without);
+    const without = make(
+      "button",
+      {
+        type: "button",
+        class: "without",
+        id: `without-${run.id}`,
+        "aria-label": `Leave out ${label(run)}`,
+        click: () => go({ ...state(), run: rest }),
+      },
+      "×",
+    );
+    return make(
+      "li",
+      { class: "chip", title: `${run.id}${run.note ? `\n${run.note}` : ""}` },
+      swatch(look),
+      run.pinned ? "★ " : null,
+      label(run),
+      run.status === "done" ? null : make("span", { class: `state state-${run.status}` }, run.status),
+      without,
+    );
   }
 
   /** The choice of the baseline: the rule, a scheme, or a run. */
   function baselines() {
     const schemes = [...new Set(runs.map((run) => run.scheme))];
     const others = pinned.filter((run) => !ids.includes(run.id));
-    const option = (/** @type {string} */ value, /** @type {string} */ text) => make("option", { value, selected: value === baseline }, text);
-    const group = (/** @type {string} */ text, /** @type {HTMLOptionElement[]} */ options) => (options.length ? make("optgroup", { label: text }, ...options) : null);
-    const known = baseline === "" || schemes.includes(baseline) || [...runs, ...others].some((run) => run.id === baseline);
+    const option = (/** @type {string} */ value, /** @type {string} */ text) =>
+      make("option", { value, selected: value === baseline }, text);
+    const group = (/** @type {string} */ text, /** @type {HTMLOptionElement[]} */ options) =>
+      options.length ? make("optgroup", { label: text }, ...options) : null;
+    const known =
+      baseline === "" || schemes.includes(baseline) || [...runs, ...others].some((run) => run.id === baseline);
     const select = make(
       "select",
       { id: "baseline", change: () => go({ ...state(), baseline: select.value }) },
       option("", "first scheme of the scenario"),
-      group("Schemes", schemes.map((scheme) => option(scheme, scheme))),
-      group("Pinned runs", others.map((run) => option(run.id, `★ ${label(run)} (${run.id})`))),
-      group("Runs", runs.map((run) => option(run.id, `${run.pinned ? "★ " : ""}${label(run)} (${run.id})`))),
+      group(
+        "Schemes",
+        schemes.map((scheme) => option(scheme, scheme)),
+      ),
+      group(
+        "Pinned runs",
+        others.map((run) => option(run.id, `★ ${label(run)} (${run.id})`)),
+      ),
+      group(
+        "Runs",
+        runs.map((run) => option(run.id, `${run.pinned ? "★ " : ""}${label(run)} (${run.id})`)),
+      ),
       known ? null : option(baseline, baseline),
     );
     return make("label", { class: "baseline" }, "Ratios to ", select);
@@ -193,7 +279,14 @@ export function mount(place) {
     const shown = everyRun();
     const looks = looksOf(shown);
     const finished = runs.filter((run) => run.status !== "running");
-    fill(table, ...(compared ? rows.comparison(compared, shown, looks) : [make("p", { class: "empty" }, "Figures are available when a run has ended.")]), verdicts.length ? make("ul", { class: "plain", id: "verdicts" }, ...rows.verdicts(verdicts)) : null, ...rows.ends(runs));
+    fill(
+      table,
+      ...(compared
+        ? rows.comparison(compared, shown, looks)
+        : [make("p", { class: "empty" }, "Figures are available when a run has ended.")]),
+      verdicts.length ? make("ul", { class: "plain", id: "verdicts" }, ...rows.verdicts(verdicts)) : null,
+      ...rows.ends(runs),
+    );
     fill(broken, rows.violations(finished));
     fill(between, ...(compared ? [recoveries(compared.rows, looks), rows.differences(compared, looks)] : []));
   }
@@ -216,14 +309,22 @@ export function mount(place) {
     const key = shown.map(({ run, series: own }) => `${run.id} ${own.events.length}`).join();
     if (key === drawnEvents) return;
     drawnEvents = key;
-    fill(happened, rows.events(shown.map(({ run, series: own }) => ({ run, events: own.events })), looks));
+    fill(
+      happened,
+      rows.events(
+        shown.map(({ run, series: own }) => ({ run, events: own.events })),
+        looks,
+      ),
+    );
   }
 
   const off = [
     // A run that has ended has figures. The jobs of terminals are no longer listed when they have ended.
     jobs.watch(({ active, ended }) => {
       const now = new Map([...active, ...ended].flatMap((job) => job.runs).map((run) => [run.id, run.status]));
-      const changed = runs.filter((run) => (run.status === "running" ? now.get(run.id) !== "running" : now.has(run.id) && now.get(run.id) !== run.status));
+      const changed = runs.filter((run) =>
+        run.status === "running" ? now.get(run.id) !== "running" : now.has(run.id) && now.get(run.id) !== run.status,
+      );
       if (!changed.length) return;
       for (const run of changed) series.reload(run.id);
       load();

@@ -59,7 +59,28 @@ export function mount(place) {
   /** @param {string[]} ids @param {number} mine */
   async function ofRuns(ids, mine) {
     const title = make("h2", { id: "title" }, "Figures");
-    fill(head, make("div", { class: "head" }, title, make("p", { class: "buttons" }, make("a", { class: "button", id: "to-comparison", href: router.link(["compare"], { run: ids }) }, "Compare the runs"))), make("p", { class: "hint" }, `Of ${ids.length} ${ids.length === 1 ? "run" : "runs"}. PNG, SVG and PDF are as wide as a column of a paper (3.5 inches); CSV has all digits, LaTeX needs the package booktabs.`));
+    fill(
+      head,
+      make(
+        "div",
+        { class: "head" },
+        title,
+        make(
+          "p",
+          { class: "buttons" },
+          make(
+            "a",
+            { class: "button", id: "to-comparison", href: router.link(["compare"], { run: ids }) },
+            "Compare the runs",
+          ),
+        ),
+      ),
+      make(
+        "p",
+        { class: "hint" },
+        `Of ${ids.length} ${ids.length === 1 ? "run" : "runs"}. PNG, SVG and PDF are as wide as a column of a paper (3.5 inches); CSV has all digits, LaTeX needs the package booktabs.`,
+      ),
+    );
     fill(notes, make("p", { class: "empty" }, "Drawing …"));
     const [drawn, stored] = await Promise.all([
       /** @type {Promise<Schemas["Plots"]>} */ (get("/plots", { run: ids })),
@@ -76,14 +97,44 @@ export function mount(place) {
   async function ofPaper(paper, name, mine) {
     const address = `/evaluations/${encodeURIComponent(paper)}/${encodeURIComponent(name)}`;
     fill(head, make("h2", { id: "title" }, name), make("p", { class: "empty" }, "Drawing …"));
-    const [found] = await Promise.all([/** @type {Promise<Schemas["ExperimentFigures"]>} */ (get(address)), plotly.load()]);
+    const [found] = await Promise.all([
+      /** @type {Promise<Schemas["ExperimentFigures"]>} */ (get(address)),
+      plotly.load(),
+    ]);
     if (mine !== turn) return;
     const { title, source, scenario, changes } = found.experiment;
-    const commands = [`netkv scenario run ${scenario}${changes.map((change) => ` --set '${change}'`).join("")}`, found.command];
+    const commands = [
+      `netkv scenario run ${scenario}${changes.map((change) => ` --set '${change}'`).join("")}`,
+      found.command,
+    ];
     fill(
       head,
-      make("div", { class: "head" }, make("h2", { id: "title" }, title), make("p", { class: "buttons" }, make("a", { class: "button", id: "to-scenario", href: router.link(["scenarios", scenario], { set: [...changes, `repeat=${SEEDS}`] }) }, `Run it with ${SEEDS} seeds`))),
-      make("p", { class: "hint" }, `${found.paper}, ${source}. Repeat it with `, make("code", {}, commands[1]), "; one run of it: ", make("code", {}, commands[0])),
+      make(
+        "div",
+        { class: "head" },
+        make("h2", { id: "title" }, title),
+        make(
+          "p",
+          { class: "buttons" },
+          make(
+            "a",
+            {
+              class: "button",
+              id: "to-scenario",
+              href: router.link(["scenarios", scenario], { set: [...changes, `repeat=${SEEDS}`] }),
+            },
+            `Run it with ${SEEDS} seeds`,
+          ),
+        ),
+      ),
+      make(
+        "p",
+        { class: "hint" },
+        `${found.paper}, ${source}. Repeat it with `,
+        make("code", {}, commands[1]),
+        "; one run of it: ",
+        make("code", {}, commands[0]),
+      ),
       scrolling("Figures beside those of the paper", claims(found.rows)),
     );
     draw(found.figures, (figure, kind) => url(`${address}/${encodeURIComponent(figure)}.${kind}`));
@@ -92,7 +143,10 @@ export function mount(place) {
   /** What has figures. @param {number} mine */
   async function offer(mine) {
     fill(head, make("h2", { id: "title" }, "Figures of the newest runs"), make("p", { class: "empty" }, "Loading …"));
-    const [list, papers] = await Promise.all([newest("figures", (runs) => runs.some((run) => run.status === "done")), /** @type {Promise<Schemas["EvaluationSummary"][]>} */ (get("/evaluations"))]);
+    const [list, papers] = await Promise.all([
+      newest("figures", (runs) => runs.some((run) => run.status === "done")),
+      /** @type {Promise<Schemas["EvaluationSummary"][]>} */ (get("/evaluations")),
+    ]);
     if (mine !== turn) return;
     fill(head, make("h2", { id: "title" }, "Figures of the newest runs"), list);
     fill(charts, ...papers.map(paperCard));
@@ -109,14 +163,33 @@ export function mount(place) {
 
 /** @param {Schemas["EvaluationSummary"]} paper */
 function paperCard({ name, paper, experiments }) {
-  const items = experiments.filter((each) => each.measured).map((each) => make("li", {}, make("a", { href: router.link(["figures", name, each.name]) }, each.title), " ", make("span", { class: "hint" }, each.source)));
-  return make("section", { class: "card paper" }, make("h2", {}, paper, " ", make("span", { class: "unit" }, name)), make("p", { class: "hint" }, "The paper’s figures beside their repetition in netkv."), make("ul", { class: "plain" }, ...items));
+  const items = experiments
+    .filter((each) => each.measured)
+    .map((each) =>
+      make(
+        "li",
+        {},
+        make("a", { href: router.link(["figures", name, each.name]) }, each.title),
+        " ",
+        make("span", { class: "hint" }, each.source),
+      ),
+    );
+  return make(
+    "section",
+    { class: "card paper" },
+    make("h2", {}, paper, " ", make("span", { class: "unit" }, name)),
+    make("p", { class: "hint" }, "The paper’s figures beside their repetition in netkv."),
+    make("ul", { class: "plain" }, ...items),
+  );
 }
 
 /** The table of `netkv evaluate`. @param {Schemas["ClaimRow"][]} rows */
 function claims(rows) {
   const body = rows.map((row, at) => {
-    const number = (/** @type {number | null} */ value) => (value == null ? "" : value.toLocaleString("en", { minimumFractionDigits: row.digits, maximumFractionDigits: row.digits }));
+    const number = (/** @type {number | null} */ value) =>
+      value == null
+        ? ""
+        : value.toLocaleString("en", { minimumFractionDigits: row.digits, maximumFractionDigits: row.digits });
     return [
       row.quantity === rows[at - 1]?.quantity ? "" : row.quantity,
       typeof row.at === "number" ? row.at.toLocaleString("en", { maximumFractionDigits: 10 }) : String(row.at ?? ""),

@@ -27,7 +27,16 @@ export function mount(place) {
         part?.close();
         open = key;
         title.hidden = choice.hidden = Boolean(name);
-        const entry = (/** @type {string} */ value, /** @type {string} */ text) => make("a", { id: `choose-${value}`, href: router.link(["labs"], { tab: value === "labs" ? "" : value }), "aria-current": value === tab ? "page" : null }, text);
+        const entry = (/** @type {string} */ value, /** @type {string} */ text) =>
+          make(
+            "a",
+            {
+              id: `choose-${value}`,
+              href: router.link(["labs"], { tab: value === "labs" ? "" : value }),
+              "aria-current": value === tab ? "page" : null,
+            },
+            text,
+          );
         fill(choice, entry("labs", "Labs"), entry("designs", "Designs for FPGAs"));
         part = name ? lab(content, name) : tab === "designs" ? designs(content) : overview(content);
       }

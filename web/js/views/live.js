@@ -28,9 +28,21 @@ export function mount(place) {
   const pictures = charts(choices);
   const happened = events();
   const sweep = results(choices, (metric) => router.change({ metric }));
-  const body = make("div", { class: "stack", hidden: true }, sweep.element, numbers, actions, pictures.element, happened.element);
+  const body = make(
+    "div",
+    { class: "stack", hidden: true },
+    sweep.element,
+    numbers,
+    actions,
+    pictures.element,
+    happened.element,
+  );
   const idle = nothing();
-  fill(place, make("h1", { class: "hidden" }, "Live"), make("div", { class: "stack" }, card.element, body, idle.element));
+  fill(
+    place,
+    make("h1", { class: "hidden" }, "Live"),
+    make("div", { class: "stack" }, card.element, body, idle.element),
+  );
 
   /** @type {Job | null} */
   let job = null;

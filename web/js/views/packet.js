@@ -21,8 +21,17 @@ const REMEMBER_MS = 150;
 /** @param {HTMLElement} place */
 export function mount(place) {
   const request = new TraceRequest();
-  const run = make("button", { type: "button", class: "primary", id: "send-packets", click: () => trace() }, "Send the packets");
-  const commands = [run, button("Copy link", "copy-link", copyLink), button("Copy as curl", "copy-curl", copyCurl), button("Copy as netkv p4 trace", "copy-command", copyCommand)];
+  const run = make(
+    "button",
+    { type: "button", class: "primary", id: "send-packets", click: () => trace() },
+    "Send the packets",
+  );
+  const commands = [
+    run,
+    button("Copy link", "copy-link", copyLink),
+    button("Copy as curl", "copy-curl", copyCurl),
+    button("Copy as netkv p4 trace", "copy-command", copyCommand),
+  ];
   const said = make("p", { class: "hint", id: "said", role: "status" });
   const problem = make("p", { class: "problem", id: "packet-problem", role: "alert", hidden: true });
   const form = requestForm(request, commands, {
@@ -34,8 +43,18 @@ export function mount(place) {
   const ownPlace = make("div", { hidden: true }, own.element);
   const remembering = afterPause(REMEMBER_MS, () => router.remember(state()));
   const result = resultView(remembering.soon);
-  const choice = make("section", { class: "card choice", "aria-label": "Program and packets" }, ...form.elements, said, problem);
-  fill(place, make("h1", { class: "hidden" }, "Packet"), make("div", { class: "stack packet-view" }, choice, ownPlace, result.element));
+  const choice = make(
+    "section",
+    { class: "card choice", "aria-label": "Program and packets" },
+    ...form.elements,
+    said,
+    problem,
+  );
+  fill(
+    place,
+    make("h1", { class: "hidden" }, "Packet"),
+    make("div", { class: "stack packet-view" }, choice, ownPlace, result.element),
+  );
 
   /** The program to begin with. */
   let first = "";
@@ -61,7 +80,8 @@ export function mount(place) {
         request.chooseProgram(name, found);
       }
       const chosen = request.chooseExample(wanted.example);
-      if (wanted.example && chosen?.name !== wanted.example) fail(new Error(`${name} has no example ‘${wanted.example}’; ‘${chosen?.title}’ is shown.`));
+      if (wanted.example && chosen?.name !== wanted.example)
+        fail(new Error(`${name} has no example ‘${wanted.example}’; ‘${chosen?.title}’ is shown.`));
       request.isOwn = Boolean(wanted.own);
       if (wanted.edit) {
         const changes = await unpacked(wanted.edit).catch((error) => (fail(error), {}));
@@ -126,7 +146,9 @@ export function mount(place) {
         request.program = program;
         form.renderSetup();
       }
-      const answer = /** @type {Schemas["TraceResult"]} */ (await send("POST", `/programs/${encodeURIComponent(request.name)}/trace`, sent));
+      const answer = /** @type {Schemas["TraceResult"]} */ (
+        await send("POST", `/programs/${encodeURIComponent(request.name)}/trace`, sent)
+      );
       if (mine !== turn) return;
       result.set({ answer, cells: sent.setup.registers, program, sources });
       form.arrived(answer.packets.map((each) => each.arrives.bytes));
@@ -153,7 +175,9 @@ export function mount(place) {
     const checked = await own.check(sent.files ?? {}, sent.defines ?? {});
     if (!checked.ok || !checked.interface) {
       const number = checked.errors.length;
-      throw new Error(`The program does not compile: ${number} ${number === 1 ? "error" : "errors"}, at the lines below its text.`);
+      throw new Error(
+        `The program does not compile: ${number} ${number === 1 ? "error" : "errors"}, at the lines below its text.`,
+      );
     }
     const known = await sourcesOf(checked.interface.files, { ...shipped.sources, ...sent.files }, request.programs);
     return { program: checked.interface, sources: { ...known, "program.p4": sent.source ?? "" } };
@@ -178,13 +202,26 @@ export function mount(place) {
 
   function state() {
     const { packet, step, mainOnly } = result.at;
-    return { program: request.name, from: request.isOwn ? request.base : "", example: request.example, packet: packet ? packet + 1 : "", step: step ? step + 1 : "", main: mainOnly, edit: edit ?? "" };
+    return {
+      program: request.name,
+      from: request.isOwn ? request.base : "",
+      example: request.example,
+      packet: packet ? packet + 1 : "",
+      step: step ? step + 1 : "",
+      main: mainOnly,
+      edit: edit ?? "",
+    };
   }
 
   async function copyLink() {
     await keepEdit();
-    if (edit == null) return say("The changes are too large for a link (more than 8,000 characters). ‘Copy as curl’ has all of them.");
-    copy(said, location.href.split("#")[0] + router.link(["packet"], state()), "Copied. The link shows the same packet and step.");
+    if (edit == null)
+      return say("The changes are too large for a link (more than 8,000 characters). ‘Copy as curl’ has all of them.");
+    copy(
+      said,
+      location.href.split("#")[0] + router.link(["packet"], state()),
+      "Copied. The link shows the same packet and step.",
+    );
   }
 
   function copyCurl() {
@@ -193,7 +230,11 @@ export function mount(place) {
 
   function copyCommand() {
     if (!result.answer) return say("Send the packets first.");
-    const { command, problem: why } = traceCommand(request.isOwn ? "" : request.shipped?.file ?? "", request.body, result.answer.packets);
+    const { command, problem: why } = traceCommand(
+      request.isOwn ? "" : (request.shipped?.file ?? ""),
+      request.body,
+      result.answer.packets,
+    );
     if (!command) return say(why ?? "");
     copy(said, command, "Copied. The command shows the same steps, in the folder of netkv's sources.");
   }
@@ -224,7 +265,12 @@ export function mount(place) {
         step: Math.max(0, (Number(query.get("step")) || 1) - 1),
       };
       result.at.mainOnly = query.get("main") === "true";
-      const isShown = result.answer && wanted.program === request.base && wanted.example === request.example && wanted.edit === edit && wanted.own === request.isOwn;
+      const isShown =
+        result.answer &&
+        wanted.program === request.base &&
+        wanted.example === request.example &&
+        wanted.edit === edit &&
+        wanted.own === request.isOwn;
       if (isShown) return result.show(wanted.packet, wanted.step);
       open(wanted);
     },

@@ -41,20 +41,51 @@ export function mount(place) {
   let stale = false;
 
   const controls = filters.controls((now) => go({ ...state(), ...address(now), page: null }));
-  const actions = make("div", { class: "buttons selection", id: "actions", role: "group", "aria-label": "What to do with the selected runs" });
+  const actions = make("div", {
+    class: "buttons selection",
+    id: "actions",
+    role: "group",
+    "aria-label": "What to do with the selected runs",
+  });
   const problem = make("div", { role: "alert" });
   const list = make("div", { class: "scroll", id: "list", tabindex: "0", role: "region", "aria-label": "Stored runs" });
   const pages = make("nav", { class: "buttons pages", id: "pages", "aria-label": "Pages" });
   const choice = make("details", { class: "column-choice", id: "columns" }, make("summary", {}, "Columns"));
-  const fold = make("input", { type: "checkbox", id: "fold", change: () => go({ ...state(), fold: fold.checked ? 1 : null, flip: [] }) });
+  const fold = make("input", {
+    type: "checkbox",
+    id: "fold",
+    change: () => go({ ...state(), fold: fold.checked ? 1 : null, flip: [] }),
+  });
   const total = make("span", { class: "hint", id: "total", role: "status" });
   fill(
     place,
     make(
       "div",
       { class: "stack" },
-      make("section", { class: "card" }, make("div", { class: "head" }, make("h1", {}, "Runs"), total), controls.element),
-      make("section", { class: "card" }, make("div", { class: "head tools" }, actions, make("div", { class: "buttons" }, make("label", { class: "run-check", for: "fold" }, fold, "Fold groups"), choice)), problem, list, pages),
+      make(
+        "section",
+        { class: "card" },
+        make("div", { class: "head" }, make("h1", {}, "Runs"), total),
+        controls.element,
+      ),
+      make(
+        "section",
+        { class: "card" },
+        make(
+          "div",
+          { class: "head tools" },
+          actions,
+          make(
+            "div",
+            { class: "buttons" },
+            make("label", { class: "run-check", for: "fold" }, fold, "Fold groups"),
+            choice,
+          ),
+        ),
+        problem,
+        list,
+        pages,
+      ),
     ),
   );
 
@@ -127,21 +158,56 @@ export function mount(place) {
     const { runs } = found;
     fill(total, `${count(found.total)} ${found.total === 1 ? "run" : "runs"}`);
     const all = columns.available(runs);
-    const shown = names.map((name) => all.find((column) => column.name === name)).filter((column) => column !== undefined);
+    const shown = names
+      .map((name) => all.find((column) => column.name === name))
+      .filter((column) => column !== undefined);
     const open = choice.open;
     fill(choice, make("summary", {}, "Columns"), filters.columnChoice(all, names, choose));
     choice.open = open;
     const grouped = sort === "started_at";
     fold.disabled = !grouped;
     const isFolded = (/** @type {string} */ group) => folded !== flipped.has(group);
-    fill(list, runs.length ? runTable({ runs, columns: shown, selected, sort, order, grouped, isFolded }, { sort: sortBy, select, selectAll, fold: flip, change }) : nothing());
+    fill(
+      list,
+      runs.length
+        ? runTable(
+            { runs, columns: shown, selected, sort, order, grouped, isFolded },
+            { sort: sortBy, select, selectAll, fold: flip, change },
+          )
+        : nothing(),
+    );
     renderActions();
     renderPages(found.total);
   }
 
   function nothing() {
-    if (filters.any(wanted)) return make("p", { class: "empty" }, "No run matches the filters. ", make("button", { type: "button", class: "link", click: () => go({ ...state(), ...address(filters.none()) }) }, "Show all runs"));
-    return make("div", { class: "empty" }, make("p", {}, "No run is stored yet."), make("p", {}, make("a", { class: "button primary", href: router.link(["scenarios", "quickstart"]) }, "Run the scenario quickstart"), " or in a terminal: ", make("code", {}, "netkv scenario run quickstart")));
+    if (filters.any(wanted))
+      return make(
+        "p",
+        { class: "empty" },
+        "No run matches the filters. ",
+        make(
+          "button",
+          { type: "button", class: "link", click: () => go({ ...state(), ...address(filters.none()) }) },
+          "Show all runs",
+        ),
+      );
+    return make(
+      "div",
+      { class: "empty" },
+      make("p", {}, "No run is stored yet."),
+      make(
+        "p",
+        {},
+        make(
+          "a",
+          { class: "button primary", href: router.link(["scenarios", "quickstart"]) },
+          "Run the scenario quickstart",
+        ),
+        " or in a terminal: ",
+        make("code", {}, "netkv scenario run quickstart"),
+      ),
+    );
   }
 
   /** @param {string[]} chosen */
@@ -153,7 +219,12 @@ export function mount(place) {
   /** @param {string} by */
   function sortBy(by) {
     const turned = sort === by ? (order === "descending" ? "ascending" : "descending") : "descending";
-    go({ ...state(), sort: by === "started_at" ? null : by, order: turned === "descending" ? null : turned, page: null });
+    go({
+      ...state(),
+      sort: by === "started_at" ? null : by,
+      order: turned === "descending" ? null : turned,
+      page: null,
+    });
   }
 
   /** @param {string} group */
@@ -194,18 +265,59 @@ export function mount(place) {
   function renderActions() {
     const runs = [...selected.values()];
     const ids = runs.map((run) => run.id);
-    if (!ids.length) return fill(actions, make("span", { class: "hint" }, "Select runs to compare, export, tag or delete them. Shift selects a range."));
+    if (!ids.length)
+      return fill(
+        actions,
+        make("span", { class: "hint" }, "Select runs to compare, export, tag or delete them. Shift selects a range."),
+      );
     const pinned = runs.filter((run) => run.pinned);
     const baseline = pinned.length === 1 && ids.length > 1 ? pinned[0].id : null;
     fill(
       actions,
       make("strong", { id: "selected" }, `${ids.length} selected`),
-      make("a", { class: "button primary", id: "compare", href: router.link(["compare"], { run: ids, baseline }) }, "Compare"),
+      make(
+        "a",
+        { class: "button primary", id: "compare", href: router.link(["compare"], { run: ids, baseline }) },
+        "Compare",
+      ),
       make("a", { class: "button", id: "figures", href: router.link(["figures"], { run: ids }) }, "Figures"),
-      make("span", { class: "exports" }, "Export ", ...FORMATS.map((format) => make("a", { href: url("/export", { run: ids, format }), download: "", id: `export-${format}` }, format.toUpperCase().replace("PARQUET", "Parquet")))),
-      make("button", { type: "button", id: "tag", click: () => askTags(runs, (add, remove) => send("POST", "/runs/tag", { runs: ids, add, remove }).then(changed)) }, "Tag …"),
-      make("button", { type: "button", id: "delete", class: "danger", click: () => confirmDelete(runs, () => send("POST", "/runs/delete", { runs: ids }).then(deleted)) }, "Delete …"),
-      make("button", { type: "button", class: "quiet", id: "select-none", click: () => selectAll(runs, false) }, "Select none"),
+      make(
+        "span",
+        { class: "exports" },
+        "Export ",
+        ...FORMATS.map((format) =>
+          make(
+            "a",
+            { href: url("/export", { run: ids, format }), download: "", id: `export-${format}` },
+            format.toUpperCase().replace("PARQUET", "Parquet"),
+          ),
+        ),
+      ),
+      make(
+        "button",
+        {
+          type: "button",
+          id: "tag",
+          click: () =>
+            askTags(runs, (add, remove) => send("POST", "/runs/tag", { runs: ids, add, remove }).then(changed)),
+        },
+        "Tag …",
+      ),
+      make(
+        "button",
+        {
+          type: "button",
+          id: "delete",
+          class: "danger",
+          click: () => confirmDelete(runs, () => send("POST", "/runs/delete", { runs: ids }).then(deleted)),
+        },
+        "Delete …",
+      ),
+      make(
+        "button",
+        { type: "button", class: "quiet", id: "select-none", click: () => selectAll(runs, false) },
+        "Select none",
+      ),
     );
   }
 
@@ -227,8 +339,16 @@ export function mount(place) {
     fill(
       pages,
       make("button", { type: "button", id: "previous", disabled: page === 0, click: () => to(page - 1) }, "Previous"),
-      make("span", { class: "hint" }, `${count(page * PAGE + 1)} to ${count(Math.min(runs, (page + 1) * PAGE))} of ${count(runs)}`),
-      make("button", { type: "button", id: "next", disabled: page + 1 >= pageCount, click: () => to(page + 1) }, "Next"),
+      make(
+        "span",
+        { class: "hint" },
+        `${count(page * PAGE + 1)} to ${count(Math.min(runs, (page + 1) * PAGE))} of ${count(runs)}`,
+      ),
+      make(
+        "button",
+        { type: "button", id: "next", disabled: page + 1 >= pageCount, click: () => to(page + 1) },
+        "Next",
+      ),
     );
   }
 
@@ -237,7 +357,11 @@ export function mount(place) {
   let before = "";
   const ends = [
     jobs.watch(({ active, ended }) => {
-      const now = JSON.stringify([active, ended].map((all) => all.map((job) => [job.id, job.state, job.runs.map((run) => [run.id, run.status])])));
+      const now = JSON.stringify(
+        [active, ended].map((all) =>
+          all.map((job) => [job.id, job.state, job.runs.map((run) => [run.id, run.status])]),
+        ),
+      );
       if (before && now !== before) changed();
       before = now;
     }),

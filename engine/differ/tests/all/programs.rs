@@ -13,6 +13,12 @@ pub fn root() -> PathBuf {
 
 /// Every program of the repository: name, program, recorded frames.
 pub fn programs() -> Vec<(String, Arc<Program>, Vec<Recorded>)> {
+    let generated = root().join("tests/p4programs/generated");
+    assert!(
+        generated.is_dir(),
+        "{} is not there. Run 'make packet-tests', which writes it.",
+        generated.display()
+    );
     let options = Options { include_dirs: vec![root().join("p4")], defines: Vec::new() };
     let mut paths = Vec::new();
     for folder in ["p4", "tests/golden", "tests/p4", "tests/p4rt"] {
@@ -33,7 +39,7 @@ pub fn programs() -> Vec<(String, Arc<Program>, Vec<Recorded>)> {
                 compile_file(&path, &options).unwrap_or_else(|errors| panic!("{errors}"));
             let mut stf = path.with_extension("stf");
             if !stf.exists() {
-                stf = root().join(format!("tests/p4programs/{name}/{name}.stf"));
+                stf = generated.join(format!("{name}.stf"));
             }
             let text = std::fs::read_to_string(stf).unwrap_or_default();
             (name, Arc::new(compiled.program), netkv_differ::recorded_in_stf(&text))

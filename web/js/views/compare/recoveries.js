@@ -19,11 +19,28 @@ export function recoveries(rows, looks) {
   const phases = [...new Set(recovered.flatMap((row) => Object.keys(row.recovery_phases)))];
   const longest = Math.max(...recovered.map((row) => mean(row) ?? 0));
   const headings = ["", "total", ...phases, "phases"];
-  const found = table(headings, recovered.map((row) => cells(row, phases, longest, looks)));
+  const found = table(
+    headings,
+    recovered.map((row) => cells(row, phases, longest, looks)),
+  );
   found.id = "recoveries";
   // The samples of the phases have the shades of the bars. The first column has names, the next the total.
-  [...found.querySelectorAll("th")].slice(2, -1).forEach((heading, at) => heading.prepend(make("span", { class: `phase-sample phase-${at}`, "aria-hidden": "true" })));
-  return make("section", { class: "card" }, make("h2", {}, "Recoveries of switches ", make("span", { class: "unit" }, "the longest of each run, mean over repeats")), scrolling("Recoveries of switches", found));
+  [...found.querySelectorAll("th")]
+    .slice(2, -1)
+    .forEach((heading, at) =>
+      heading.prepend(make("span", { class: `phase-sample phase-${at}`, "aria-hidden": "true" })),
+    );
+  return make(
+    "section",
+    { class: "card" },
+    make(
+      "h2",
+      {},
+      "Recoveries of switches ",
+      make("span", { class: "unit" }, "the longest of each run, mean over repeats"),
+    ),
+    scrolling("Recoveries of switches", found),
+  );
 }
 
 /** @param {Row} row @returns {number | undefined} */
@@ -46,7 +63,8 @@ function cells(row, phases, longest, looks) {
 function whole(row) {
   const total = /** @type {any} */ (row).recovery_time;
   const cell = total ? time(total) : make("td", {});
-  if (row.recoveries_interrupted) cell.append(make("small", {}, `${row.recoveries_interrupted} interrupted, recovered by the next`));
+  if (row.recoveries_interrupted)
+    cell.append(make("small", {}, `${row.recoveries_interrupted} interrupted, recovered by the next`));
   if (row.not_recovered) {
     const often = row.runs.length > 1 || row.not_recovered > 1;
     const times = often ? ` (${row.not_recovered} times in ${row.runs.length} runs)` : "";

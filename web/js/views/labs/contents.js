@@ -21,9 +21,21 @@ function pages(id, load) {
   let offset = 0;
   const place = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Entries" });
   const where = make("span", { class: "hint", role: "status" });
-  const back = make("button", { type: "button", class: "small", id: `${id}-back`, click: () => turn(offset - PAGE) }, "Previous");
-  const next = make("button", { type: "button", class: "small", id: `${id}-next`, click: () => turn(offset + PAGE) }, "Next");
-  const again = make("button", { type: "button", class: "small", id: `${id}-again`, click: () => turn(offset) }, "Read again");
+  const back = make(
+    "button",
+    { type: "button", class: "small", id: `${id}-back`, click: () => turn(offset - PAGE) },
+    "Previous",
+  );
+  const next = make(
+    "button",
+    { type: "button", class: "small", id: `${id}-next`, click: () => turn(offset + PAGE) },
+    "Next",
+  );
+  const again = make(
+    "button",
+    { type: "button", class: "small", id: `${id}-again`, click: () => turn(offset) },
+    "Read again",
+  );
   let newest = 0;
   async function turn(/** @type {number} */ to) {
     const mine = ++newest;
@@ -58,15 +70,39 @@ export function tables(lab, details, chosen, choose) {
   const select = make(
     "select",
     { id: "table", change: () => show(select.value, true) },
-    make("optgroup", { label: "Tables" }, ...details.tables.map((each) => make("option", { value: each.name }, `${shortName(each.name)} (room for ${count(each.size)})`))),
-    make("optgroup", { label: "Counters" }, ...details.counters.map((each) => make("option", { value: each.name }, `${shortName(each.name)} (${count(each.size)} cells)`))),
+    make(
+      "optgroup",
+      { label: "Tables" },
+      ...details.tables.map((each) =>
+        make("option", { value: each.name }, `${shortName(each.name)} (room for ${count(each.size)})`),
+      ),
+    ),
+    make(
+      "optgroup",
+      { label: "Counters" },
+      ...details.counters.map((each) =>
+        make("option", { value: each.name }, `${shortName(each.name)} (${count(each.size)} cells)`),
+      ),
+    ),
   );
   const place = make("div");
   function show(/** @type {string} */ name, /** @type {boolean} */ asked) {
     if (asked) choose(name);
     const about = details.tables.find((each) => each.name === name);
-    const part = pages("entries", about ? (offset) => entries(path, about, offset) : (offset) => cells(path, name, offset));
-    fill(place, about && make("p", { class: "hint" }, `Key: ${about.keys.map((key) => `${key.name} (${key.kind}, ${key.bits} bits)`).join(", ") || "none: it has a default action only"}`), part.element);
+    const part = pages(
+      "entries",
+      about ? (offset) => entries(path, about, offset) : (offset) => cells(path, name, offset),
+    );
+    fill(
+      place,
+      about &&
+        make(
+          "p",
+          { class: "hint" },
+          `Key: ${about.keys.map((key) => `${key.name} (${key.kind}, ${key.bits} bits)`).join(", ") || "none: it has a default action only"}`,
+        ),
+      part.element,
+    );
     part.turn(0);
   }
   if (!wanted) return make("p", { class: "empty" }, "The program has no tables.");
@@ -87,20 +123,53 @@ function shortName(name) {
 
 /** @param {string} path @param {Schemas["TableInfo"]} about @param {number} offset */
 async function entries(path, about, offset) {
-  const found = /** @type {Required<Schemas["TableContents"]>} */ (await get(`${path}/tables/${encodeURIComponent(about.name)}`, { offset, limit: PAGE }));
-  const action = (/** @type {Schemas["EntryInfo"]} */ entry) => `${entry.action.split(".").pop()}(${Object.entries(entry.params).map(([name, value]) => `${name}=${value}`).join(", ")})`;
+  const found = /** @type {Required<Schemas["TableContents"]>} */ (
+    await get(`${path}/tables/${encodeURIComponent(about.name)}`, { offset, limit: PAGE })
+  );
+  const action = (/** @type {Schemas["EntryInfo"]} */ entry) =>
+    `${entry.action.split(".").pop()}(${Object.entries(entry.params)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(", ")})`;
   const counted = found.entries.some((entry) => entry.packets != null);
-  const rows = found.entries.map((entry) => [...about.keys.map((key) => make("code", {}, entry.match[key.name] ?? "any")), make("code", {}, action(entry)), ...(counted ? [count(entry.packets)] : [])]);
-  const other = found.default ? make("p", { class: "hint" }, "Otherwise: ", make("code", {}, action(found.default))) : null;
-  const content = make("div", {}, found.entries.length ? table([...about.keys.map((key) => key.name), "action", ...(counted ? ["packets"] : [])], rows) : make("p", { class: "empty" }, "No entries."), other);
-  return { content, more: found.more, text: found.entries.length ? `Entries ${count(offset + 1)} to ${count(offset + found.entries.length)}` : "" };
+  const rows = found.entries.map((entry) => [
+    ...about.keys.map((key) => make("code", {}, entry.match[key.name] ?? "any")),
+    make("code", {}, action(entry)),
+    ...(counted ? [count(entry.packets)] : []),
+  ]);
+  const other = found.default
+    ? make("p", { class: "hint" }, "Otherwise: ", make("code", {}, action(found.default)))
+    : null;
+  const content = make(
+    "div",
+    {},
+    found.entries.length
+      ? table([...about.keys.map((key) => key.name), "action", ...(counted ? ["packets"] : [])], rows)
+      : make("p", { class: "empty" }, "No entries."),
+    other,
+  );
+  return {
+    content,
+    more: found.more,
+    text: found.entries.length ? `Entries ${count(offset + 1)} to ${count(offset + found.entries.length)}` : "",
+  };
 }
 
 /** @param {string} path @param {string} name @param {number} offset */
 async function cells(path, name, offset) {
-  const found = /** @type {Cell[]} */ (await get(`${path}/counters/${encodeURIComponent(name)}`, { offset, limit: PAGE }));
-  const content = found.length ? table(["cell", "packets", "bytes"], found.map((cell) => [cell.index, count(cell.packets), count(cell.bytes)])) : make("p", { class: "empty" }, "No cells.");
-  return { content, more: found.length === PAGE, text: found.length ? `Cells ${offset} to ${offset + found.length - 1}` : "" };
+  const found = /** @type {Cell[]} */ (
+    await get(`${path}/counters/${encodeURIComponent(name)}`, { offset, limit: PAGE })
+  );
+  const content = found.length
+    ? table(
+        ["cell", "packets", "bytes"],
+        found.map((cell) => [cell.index, count(cell.packets), count(cell.bytes)]),
+      )
+    : make("p", { class: "empty" }, "No cells.");
+  return {
+    content,
+    more: found.length === PAGE,
+    text: found.length ? `Cells ${offset} to ${offset + found.length - 1}` : "",
+  };
 }
 
 /**
@@ -113,18 +182,48 @@ export function keys(lab, node) {
   const path = `/labs/${encodeURIComponent(lab)}`;
   const hottest = make("div", {});
   const cached = pages("cached", async (offset) => {
-    const found = /** @type {Schemas["CachedKeys"]} */ (await get(`${path}/nodes/${encodeURIComponent(node)}/cached`, { offset, limit: PAGE }));
-    const content = make("ol", { class: "keys", start: offset + 1 }, ...found.keys.map((key) => make("li", {}, make("code", {}, key))));
-    return { content: found.keys.length ? content : make("p", { class: "empty" }, "It has no key cached."), more: offset + found.keys.length < found.total, text: `${count(found.total)} cached` };
+    const found = /** @type {Schemas["CachedKeys"]} */ (
+      await get(`${path}/nodes/${encodeURIComponent(node)}/cached`, { offset, limit: PAGE })
+    );
+    const content = make(
+      "ol",
+      { class: "keys", start: offset + 1 },
+      ...found.keys.map((key) => make("li", {}, make("code", {}, key))),
+    );
+    return {
+      content: found.keys.length ? content : make("p", { class: "empty" }, "It has no key cached."),
+      more: offset + found.keys.length < found.total,
+      text: `${count(found.total)} cached`,
+    };
   });
   async function refresh() {
     try {
       const found = /** @type {Schemas["HotKey"][]} */ (await get(`${path}/hottest`, { limit: 10 }));
-      fill(hottest, table(["rank", "key", "cached"], found.map((each) => [each.rank, make("code", {}, each.key), make("td", { class: each.cached ? "good" : "" }, each.cached ? "✓ yes" : "no")])));
+      fill(
+        hottest,
+        table(
+          ["rank", "key", "cached"],
+          found.map((each) => [
+            each.rank,
+            make("code", {}, each.key),
+            make("td", { class: each.cached ? "good" : "" }, each.cached ? "✓ yes" : "no"),
+          ]),
+        ),
+      );
     } catch (error) {
       fill(hottest, make("p", { class: "empty" }, sentenceOf(error)));
     }
   }
   cached.turn(0);
-  return { element: make("div", {}, make("h3", {}, "Hottest keys of the load generator"), hottest, make("h3", {}, "Keys that this switch has cached"), cached.element), refresh };
+  return {
+    element: make(
+      "div",
+      {},
+      make("h3", {}, "Hottest keys of the load generator"),
+      hottest,
+      make("h3", {}, "Keys that this switch has cached"),
+      cached.element,
+    ),
+    refresh,
+  };
 }

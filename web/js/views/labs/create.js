@@ -16,16 +16,51 @@ export function create(begun) {
   const options = make("div", { class: "options", id: "new-options" });
   const problem = make("div", { id: "new-problem", "aria-live": "assertive" });
   const bring = make("button", { class: "primary", id: "bring-up" }, "Bring it up");
-  const name = make("input", { id: "new-name", name: "name", required: true, maxlength: 40, pattern: "[a-z0-9][a-z0-9\\-]{0,39}", value: "lab", title: "Small letters, digits and dashes", autocomplete: "off" });
+  const name = make("input", {
+    id: "new-name",
+    name: "name",
+    required: true,
+    maxlength: 40,
+    pattern: "[a-z0-9][a-z0-9\\-]{0,39}",
+    value: "lab",
+    title: "Small letters, digits and dashes",
+    autocomplete: "off",
+  });
   const topology = choice("topology", ["", "rack", "racks", "spine-leaf"], "default");
   const fabric = choice("fabric", ["", "udp", "veth"], "default: udp");
-  const further = make("textarea", { id: "new-set", name: "set", rows: 2, placeholder: "workload.keys=10000", spellcheck: "false" });
+  const further = make("textarea", {
+    id: "new-set",
+    name: "set",
+    rows: 2,
+    placeholder: "workload.keys=10000",
+    spellcheck: "false",
+  });
   const form = make(
     "form",
-    { id: "new-lab", class: "card", submit: (/** @type {Event} */ event) => { event.preventDefault(); submit(); } },
+    {
+      id: "new-lab",
+      class: "card",
+      submit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        submit();
+      },
+    },
     make("h2", {}, "Bring a lab up"),
-    make("div", { class: "fields" }, field("name", "Name", name), field("scheme", "Scheme", scheme), field("topology", "Topology", topology), field("fabric", "Fabric", fabric)),
-    make("details", { id: "more-options" }, make("summary", {}, "Options of the lab and of its scheme"), options, field("set", "Further options, path=value in each line", further)),
+    make(
+      "div",
+      { class: "fields" },
+      field("name", "Name", name),
+      field("scheme", "Scheme", scheme),
+      field("topology", "Topology", topology),
+      field("fabric", "Fabric", fabric),
+    ),
+    make(
+      "details",
+      { id: "more-options" },
+      make("summary", {}, "Options of the lab and of its scheme"),
+      options,
+      field("set", "Further options, path=value in each line", further),
+    ),
     problem,
     make("p", { class: "buttons" }, bring),
   );
@@ -59,15 +94,23 @@ export function create(begun) {
     const [labs, details] = await Promise.all([common, get(`/schemes/${encodeURIComponent(scheme.value)}`)]);
     if (mine !== turn) return;
     const own = /** @type {Record<string, Option>} */ (details.options_schema.properties ?? {});
-    const all = { ...Object.fromEntries(COMMON.filter((each) => labs[each]).map((each) => [each, labs[each]])), ...own };
+    const all = {
+      ...Object.fromEntries(COMMON.filter((each) => labs[each]).map((each) => [each, labs[each]])),
+      ...own,
+    };
     fill(options, ...Object.entries(all).map(([each, about]) => option(each, about)));
     topology.options[0].text = `default: ${details.topology.kind}`;
   }
 
   /** What was set, as `path=value`, with the id of its field. @returns {[string, string][]} */
   function values() {
-    const set = [...options.querySelectorAll("input")].filter((input) => input.value.trim() !== "").map((input) => /** @type {[string, string]} */ ([`${input.name}=${input.value.trim()}`, input.id]));
-    const lines = further.value.split("\n").map((line) => line.trim()).filter(Boolean);
+    const set = [...options.querySelectorAll("input")]
+      .filter((input) => input.value.trim() !== "")
+      .map((input) => /** @type {[string, string]} */ ([`${input.name}=${input.value.trim()}`, input.id]));
+    const lines = further.value
+      .split("\n")
+      .map((line) => line.trim())
+      .filter(Boolean);
     return [...set, ...lines.map((line) => /** @type {[string, string]} */ ([line, "new-set"]))];
   }
 
@@ -76,13 +119,15 @@ export function create(begun) {
     bring.disabled = true;
     const set = values();
     try {
-      const lab = /** @type {Schemas["Lab"]} */ (await send("POST", "/labs", {
-        name: name.value,
-        scheme: scheme.value,
-        ...(topology.value ? { topology: topology.value } : {}),
-        ...(fabric.value ? { fabric: fabric.value } : {}),
-        set: set.map(([text]) => text),
-      }));
+      const lab = /** @type {Schemas["Lab"]} */ (
+        await send("POST", "/labs", {
+          name: name.value,
+          scheme: scheme.value,
+          ...(topology.value ? { topology: topology.value } : {}),
+          ...(fabric.value ? { fabric: fabric.value } : {}),
+          set: set.map(([text]) => text),
+        })
+      );
       begun(lab.name);
     } catch (error) {
       failed(error, set);
@@ -103,7 +148,9 @@ export function create(begun) {
     let first = /** @type {HTMLElement | null} */ (null);
     for (const each of fields) {
       const number = each.field.match(/^set\.(\d+)/)?.[1];
-      const input = document.getElementById(number !== undefined ? (set[Number(number)]?.[1] ?? "new-set") : `new-${each.field}`);
+      const input = document.getElementById(
+        number !== undefined ? (set[Number(number)]?.[1] ?? "new-set") : `new-${each.field}`,
+      );
       if (!input) continue;
       input.setAttribute("aria-invalid", "true");
       input.closest("details")?.setAttribute("open", "");
@@ -129,11 +176,26 @@ function field(id, label, input) {
 function option(name, about) {
   const value = about.default == null ? "" : String(about.default);
   const unit = about.unit ?? about.anyOf?.find((each) => each.unit)?.unit;
-  const input = make("input", { id: `new-lab.${name}`, name: `lab.${name}`, placeholder: value, autocomplete: "off", spellcheck: "false" });
-  return make("div", { class: "field", title: about.description }, make("label", { for: input.id }, name.replaceAll("_", " "), unit && make("span", { class: "unit" }, ` ${unit}`)), input);
+  const input = make("input", {
+    id: `new-lab.${name}`,
+    name: `lab.${name}`,
+    placeholder: value,
+    autocomplete: "off",
+    spellcheck: "false",
+  });
+  return make(
+    "div",
+    { class: "field", title: about.description },
+    make("label", { for: input.id }, name.replaceAll("_", " "), unit && make("span", { class: "unit" }, ` ${unit}`)),
+    input,
+  );
 }
 
 /** @param {string} name @param {string[]} values @param {string} first text of the first one */
 function choice(name, values, first) {
-  return make("select", { id: `new-${name}`, name }, ...values.map((value) => make("option", { value }, value || first)));
+  return make(
+    "select",
+    { id: `new-${name}`, name },
+    ...values.map((value) => make("option", { value }, value || first)),
+  );
 }

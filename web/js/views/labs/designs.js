@@ -12,12 +12,28 @@ const HEADINGS = ["design", "clock", "parameters", "ports", "LUT", "FF", "BRAM",
 
 /** @param {HTMLElement} place */
 export function designs(place) {
-  const list = make("div", { id: "designs-list", class: "scroll", tabindex: "0", role: "region", "aria-label": "Designs" });
+  const list = make("div", {
+    id: "designs-list",
+    class: "scroll",
+    tabindex: "0",
+    role: "region",
+    "aria-label": "Designs",
+  });
   const live = make("div", { id: "designs-running" });
   fill(
     place,
-    make("section", { class: "card" }, make("h2", {}, "Designs that run live ", make("span", { class: "unit" }, "counters of their registers")), live),
-    make("section", { class: "card" }, make("h2", {}, "Designs for FPGAs ", make("span", { class: "unit" }, "resources as expected, and in the paper")), list),
+    make(
+      "section",
+      { class: "card" },
+      make("h2", {}, "Designs that run live ", make("span", { class: "unit" }, "counters of their registers")),
+      live,
+    ),
+    make(
+      "section",
+      { class: "card" },
+      make("h2", {}, "Designs for FPGAs ", make("span", { class: "unit" }, "resources as expected, and in the paper")),
+      list,
+    ),
   );
   let open = true;
 
@@ -30,7 +46,11 @@ export function designs(place) {
 
   show(list, all, () => open);
   poll();
-  return { close: () => { open = false; } };
+  return {
+    close: () => {
+      open = false;
+    },
+  };
 }
 
 /**
@@ -83,20 +103,33 @@ function resource(design, name) {
 
 async function running() {
   const found = /** @type {Schemas["RunningDesign"][]} */ (await get("/running-designs"));
-  if (!found.length) return [make("p", { class: "empty" }, "No design runs. ‘netkv fpga run DESIGN --live’ starts one.")];
+  if (!found.length)
+    return [make("p", { class: "empty" }, "No design runs. ‘netkv fpga run DESIGN --live’ starts one.")];
   return Promise.all(found.map(counters));
 }
 
 /** @param {Schemas["RunningDesign"]} design */
 async function counters(design) {
-  const title = make("h3", {}, `${design.name} `, make("span", { class: "unit" }, `${design.design}, ${design.clock_mhz} MHz, ${parameters(design)}`));
+  const title = make(
+    "h3",
+    {},
+    `${design.name} `,
+    make("span", { class: "unit" }, `${design.design}, ${design.clock_mhz} MHz, ${parameters(design)}`),
+  );
   let counts;
   try {
-    counts = /** @type {Schemas["DesignCounters"]} */ (await get(`/running-designs/${encodeURIComponent(design.name)}`));
+    counts = /** @type {Schemas["DesignCounters"]} */ (
+      await get(`/running-designs/${encodeURIComponent(design.name)}`)
+    );
   } catch (error) {
     return make("section", {}, title, make("p", { class: "problem" }, sentenceOf(error)));
   }
-  const found = /** @type {[string, number][]} */ ([...Object.entries(counts.counters), ["cycles", counts.node.cycles]]);
-  const shown = found.filter(([, value]) => value).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, count(value))));
+  const found = /** @type {[string, number][]} */ ([
+    ...Object.entries(counts.counters),
+    ["cycles", counts.node.cycles],
+  ]);
+  const shown = found
+    .filter(([, value]) => value)
+    .map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, count(value))));
   return make("section", { "data-design": design.name }, title, make("dl", { class: "facts narrow" }, ...shown));
 }

@@ -15,7 +15,13 @@ import { sentenceOf } from "../../parts/problem.js";
 /** @typedef {{ tab: string, table: string }} Chosen */
 
 const POLL_MS = 2000;
-const TABS = /** @type {Record<string, string>} */ ({ state: "State", tables: "Tables", keys: "Keys", faults: "Faults", log: "Log" });
+const TABS = /** @type {Record<string, string>} */ ({
+  state: "State",
+  tables: "Tables",
+  keys: "Keys",
+  faults: "Faults",
+  log: "Log",
+});
 /** What is lost with nodes of these kinds. */
 const LOSSES = /** @type {Record<string, string>} */ ({
   servers: "Records that its back end does not keep are lost.",
@@ -35,7 +41,13 @@ const LOSSES = /** @type {Record<string, string>} */ ({
 export function details({ lab, name, chosen, remember, dismiss, changed }) {
   const node = /** @type {Schemas["LabNode"]} */ (lab.nodes.find((each) => each.name === name));
   const path = `/labs/${encodeURIComponent(lab.name)}/nodes/${encodeURIComponent(name)}`;
-  const offered = Object.keys(TABS).filter((tab) => tab === "state" || (node.kind === "external-client" ? tab === "faults" : node.kind === "switch" || !["tables", "keys"].includes(tab)));
+  const offered = Object.keys(TABS).filter(
+    (tab) =>
+      tab === "state" ||
+      (node.kind === "external-client"
+        ? tab === "faults"
+        : node.kind === "switch" || !["tables", "keys"].includes(tab)),
+  );
   let tab = offered.includes(chosen.tab) ? chosen.tab : "state";
   /** @type {Schemas["NodeDetails"] | null} */
   let found = null;
@@ -46,23 +58,75 @@ export function details({ lab, name, chosen, remember, dismiss, changed }) {
   let refresh = () => {};
 
   const state = make("span", { class: "state" });
-  const act = (/** @type {"start" | "stop" | "kill"} */ action) => make("button", { type: "button", id: `node-${action}`, class: action === "kill" ? "danger small" : "small", click: () => change(action) }, { start: "Start", stop: "Stop", kill: "Kill" }[action]);
+  const act = (/** @type {"start" | "stop" | "kill"} */ action) =>
+    make(
+      "button",
+      {
+        type: "button",
+        id: `node-${action}`,
+        class: action === "kill" ? "danger small" : "small",
+        click: () => change(action),
+      },
+      { start: "Start", stop: "Stop", kill: "Kill" }[action],
+    );
   const [start, stop, kill] = [act("start"), act("stop"), act("kill")];
   const problem = make("div", { "aria-live": "assertive" });
   const content = make("div", { id: "node-content", role: "tabpanel" });
-  const tabs = make("div", { class: "tabs", role: "tablist", "aria-label": `Details of ${name}`, keydown: move }, ...offered.map((each) => make("button", { type: "button", role: "tab", id: `tab-${each}`, "aria-controls": "node-content", click: () => show(each, true) }, TABS[each])));
+  const tabs = make(
+    "div",
+    { class: "tabs", role: "tablist", "aria-label": `Details of ${name}`, keydown: move },
+    ...offered.map((each) =>
+      make(
+        "button",
+        {
+          type: "button",
+          role: "tab",
+          id: `tab-${each}`,
+          "aria-controls": "node-content",
+          click: () => show(each, true),
+        },
+        TABS[each],
+      ),
+    ),
+  );
   const element = make(
     "section",
     { class: "card", id: "details", "aria-label": `Node ${name}` },
-    make("div", { class: "head" }, make("h2", {}, name, " ", state), make("button", { type: "button", class: "quiet small", id: "close-details", "aria-label": "Close the details", click: dismiss }, "✕")),
+    make(
+      "div",
+      { class: "head" },
+      make("h2", {}, name, " ", state),
+      make(
+        "button",
+        {
+          type: "button",
+          class: "quiet small",
+          id: "close-details",
+          "aria-label": "Close the details",
+          click: dismiss,
+        },
+        "✕",
+      ),
+    ),
     node.kind !== "external-client" && make("p", { class: "buttons" }, start, stop, kill),
-    problem, tabs, content,
+    problem,
+    tabs,
+    content,
   );
 
   /** @param {"start" | "stop" | "kill"} action */
   async function change(action) {
     const loss = LOSSES[node.kind];
-    if (action !== "start" && loss && !(await confirm(`${action === "kill" ? "Kill" : "Stop"} ${name}?`, loss, action === "kill" ? "Kill it" : "Stop it"))) return;
+    if (
+      action !== "start" &&
+      loss &&
+      !(await confirm(
+        `${action === "kill" ? "Kill" : "Stop"} ${name}?`,
+        loss,
+        action === "kill" ? "Kill it" : "Stop it",
+      ))
+    )
+      return;
     fill(problem);
     for (const button of [start, stop, kill]) button.disabled = true;
     try {
@@ -106,7 +170,11 @@ export function details({ lab, name, chosen, remember, dismiss, changed }) {
       refresh = part.refresh;
       part.refresh();
     } else if (tab === "faults") {
-      fill(content, make("p", { class: "hint" }, "A fault is healed after this time, or when it is healed below the drawing."), injector({ id: "node-fault", nodes: lab.nodes, links: lab.links, only: name, lab: () => lab.name }).element);
+      fill(
+        content,
+        make("p", { class: "hint" }, "A fault is healed after this time, or when it is healed below the drawing."),
+        injector({ id: "node-fault", nodes: lab.nodes, links: lab.links, only: name, lab: () => lab.name }).element,
+      );
     } else {
       const part = log(lab.name, name);
       fill(content, part.element);
@@ -122,7 +190,13 @@ export function details({ lab, name, chosen, remember, dismiss, changed }) {
       return;
     }
     const shown = found;
-    fill(content, tables(lab.name, shown, chosen.table, (table) => { chosen = { tab, table }; remember(chosen); }));
+    fill(
+      content,
+      tables(lab.name, shown, chosen.table, (table) => {
+        chosen = { tab, table };
+        remember(chosen);
+      }),
+    );
     // After a restart of the switch, its tables can be read again, or not any more.
     refresh = () => found?.problem !== shown.problem && showTables();
   }
@@ -186,28 +260,70 @@ function stateContent(node, found, known, lab) {
   const at = found?.node.arbitration;
   if (at) {
     facts.push(["P4Runtime", `${at.p4runtime}, device ${at.device_id}`]);
-    facts.push(["controller is", at.primary ? `primary, election id ${at.election_id}` : `${at.state}${at.other_election_id == null ? "" : `; primary has election id ${at.other_election_id}`}`]);
+    facts.push([
+      "controller is",
+      at.primary
+        ? `primary, election id ${at.election_id}`
+        : `${at.state}${at.other_election_id == null ? "" : `; primary has election id ${at.other_election_id}`}`,
+    ]);
   }
   if (node.kind === "switch" && sample?.switches[node.name]) {
     const rates = sample.switches[node.name];
-    facts.push(["received", flow(rates.received_per_s, rates.received_bytes_per_s)], ["sent", flow(rates.sent_per_s, rates.sent_bytes_per_s)]);
-    facts.push(["packet-ins, packet-outs", `${rate(rates.packet_ins_per_s)}/s, ${rate(rates.packet_outs_per_s)}/s`], ["digests", `${rate(rates.digests_per_s)}/s`], ["dropped", `${rate(rates.drops_per_s)}/s`]);
+    facts.push(
+      ["received", flow(rates.received_per_s, rates.received_bytes_per_s)],
+      ["sent", flow(rates.sent_per_s, rates.sent_bytes_per_s)],
+    );
+    facts.push(
+      ["packet-ins, packet-outs", `${rate(rates.packet_ins_per_s)}/s, ${rate(rates.packet_outs_per_s)}/s`],
+      ["digests", `${rate(rates.digests_per_s)}/s`],
+      ["dropped", `${rate(rates.drops_per_s)}/s`],
+    );
   }
   if (node.kind === "client" && sample) {
-    facts.push(["throughput", `${rate(sample.throughput)} operations/s`], ["reads, writes", `${rate(sample.reads_per_s)}/s, ${rate(sample.writes_per_s)}/s`], ["hit ratio", share(sample.hit_ratio)]);
-    facts.push(["latency p50, p99", sample.latency_us ? `${latency(sample.latency_us.p50)}, ${latency(sample.latency_us.p99)}` : NOTHING], ["retries, lost", `${count(sample.retries)}, ${count(sample.lost)} in this second`]);
-    facts.push(["linearizable", sample.linearizable == null ? "unknown: nothing was checked, or not all reads could be" : sample.linearizable ? "yes" : "no"]);
+    facts.push(
+      ["throughput", `${rate(sample.throughput)} operations/s`],
+      ["reads, writes", `${rate(sample.reads_per_s)}/s, ${rate(sample.writes_per_s)}/s`],
+      ["hit ratio", share(sample.hit_ratio)],
+    );
+    facts.push(
+      [
+        "latency p50, p99",
+        sample.latency_us ? `${latency(sample.latency_us.p50)}, ${latency(sample.latency_us.p99)}` : NOTHING,
+      ],
+      ["retries, lost", `${count(sample.retries)}, ${count(sample.lost)} in this second`],
+    );
+    facts.push([
+      "linearizable",
+      sample.linearizable == null
+        ? "unknown: nothing was checked, or not all reads could be"
+        : sample.linearizable
+          ? "yes"
+          : "no",
+    ]);
   }
   const link = linkRates([node.name], sample);
   if (link) facts.push(["link to it", flow(link.to, link.toBytes)], ["link from it", flow(link.from, link.fromBytes)]);
   /** @type {HTMLElement[]} */
-  const parts = [make("dl", { class: "facts" }, ...facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))))];
+  const parts = [
+    make(
+      "dl",
+      { class: "facts" },
+      ...facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))),
+    ),
+  ];
   if (node.servers.length && node.kind === "servers") parts.push(serversTable(node, found, sample));
   if (node.kind === "switch") parts.push(portsTable(node, lab, known));
   for (const controller of found?.controllers ?? []) {
-    parts.push(section(`Control plane of ${controller.switches.join(", ")}`, { cached: controller.cached, ...controller.statistics }));
+    parts.push(
+      section(`Control plane of ${controller.switches.join(", ")}`, {
+        cached: controller.cached,
+        ...controller.statistics,
+      }),
+    );
   }
-  const flat = /** @type {Record<string, number>} */ (Object.fromEntries(Object.entries(found?.statistics ?? {}).filter(([, value]) => typeof value === "number")));
+  const flat = /** @type {Record<string, number>} */ (
+    Object.fromEntries(Object.entries(found?.statistics ?? {}).filter(([, value]) => typeof value === "number"))
+  );
   if (Object.keys(flat).length) parts.push(section("Counters since its start", flat));
   if (Object.keys(found?.registers ?? {}).length) parts.push(section("Registers of the card", found?.registers ?? {}));
   if (node.kind === "controller") parts.push(...recoveries(lab));
@@ -220,7 +336,11 @@ function serversTable(node, found, sample) {
   const load = loads(node, sample);
   const rows = node.servers.map((server, at) => {
     const own = counts[server] ?? {};
-    return [`server ${server}`, rate(load[at]), ...["served", "reads", "writes", "dropped"].map((name) => count(own[name]))];
+    return [
+      `server ${server}`,
+      rate(load[at]),
+      ...["served", "reads", "writes", "dropped"].map((name) => count(own[name])),
+    ];
   });
   return scrolling("Load of the servers", table(["", "ops/s", "served", "reads", "writes", "dropped"], rows));
 }
@@ -233,10 +353,15 @@ function portsTable(node, lab, known) {
     .map((link) => {
       const [port, other] = link.a === node.name ? [link.a_port, link.b] : [link.b_port, link.a];
       const rates = linkRates([linkName(link)], sample);
-      const cell = (/** @type {number | undefined} */ frames, /** @type {number | null | undefined} */ bytes) => make("td", {}, rate(frames), make("small", {}, bits(bytes ?? null)));
+      const cell = (/** @type {number | undefined} */ frames, /** @type {number | null | undefined} */ bytes) =>
+        make("td", {}, rate(frames), make("small", {}, bits(bytes ?? null)));
       const [to, from] = [cell(rates?.to, rates?.toBytes), cell(rates?.from, rates?.fromBytes)];
       // The second switch of a cable receives what goes to it.
-      return [String(port ?? ""), make("td", { class: "left" }, other), ...(link.a === node.name ? [from, to] : [to, from])];
+      return [
+        String(port ?? ""),
+        make("td", { class: "left" }, other),
+        ...(link.a === node.name ? [from, to] : [to, from]),
+      ];
     });
   return scrolling("Ports of the switch", table(["port", "to", "frames/s in", "frames/s out"], rows));
 }
@@ -246,13 +371,42 @@ const collapsed = new Set();
 
 /** @param {string} title @param {Record<string, number>} counts */
 function section(title, counts) {
-  const toggled = (/** @type {Event} */ event) => (/** @type {HTMLDetailsElement} */ (event.target).open ? collapsed.delete(title) : collapsed.add(title));
-  return make("details", { open: !collapsed.has(title), toggle: toggled }, make("summary", {}, title), make("dl", { class: "facts narrow" }, ...Object.entries(counts).map(([name, value]) => make("div", {}, make("dt", {}, name.replaceAll("_", " ")), make("dd", {}, count(value))))));
+  const toggled = (/** @type {Event} */ event) =>
+    /** @type {HTMLDetailsElement} */ (event.target).open ? collapsed.delete(title) : collapsed.add(title);
+  return make(
+    "details",
+    { open: !collapsed.has(title), toggle: toggled },
+    make("summary", {}, title),
+    make(
+      "dl",
+      { class: "facts narrow" },
+      ...Object.entries(counts).map(([name, value]) =>
+        make("div", {}, make("dt", {}, name.replaceAll("_", " ")), make("dd", {}, count(value))),
+      ),
+    ),
+  );
 }
 
 /** @param {Schemas["Lab"]} lab */
 function recoveries(lab) {
-  const found = lab.events.filter((event) => event.kind === "recovering" || event.kind === "recovered").slice(-10).reverse();
+  const found = lab.events
+    .filter((event) => event.kind === "recovering" || event.kind === "recovered")
+    .slice(-10)
+    .reverse();
   if (!found.length) return [];
-  return [make("h3", {}, "Recoveries"), make("ul", { class: "plain" }, ...found.map((event) => make("li", {}, make("span", { class: "hint" }, `${Math.round(event.time - lab.created)} s `), `${event.node}: ${event.text || event.kind}`)))];
+  return [
+    make("h3", {}, "Recoveries"),
+    make(
+      "ul",
+      { class: "plain" },
+      ...found.map((event) =>
+        make(
+          "li",
+          {},
+          make("span", { class: "hint" }, `${Math.round(event.time - lab.created)} s `),
+          `${event.node}: ${event.text || event.kind}`,
+        ),
+      ),
+    ),
+  ];
 }

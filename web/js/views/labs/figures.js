@@ -68,7 +68,8 @@ export function loads(node, sample) {
 export function linkRates(names, sample) {
   const found = names.map((name) => sample?.links[name]).filter((each) => each !== undefined);
   if (!found.length) return null;
-  const sum = (/** @type {(number | null)[]} */ values) => (values.includes(null) ? null : values.reduce((all, each) => (all ?? 0) + (each ?? 0), 0));
+  const sum = (/** @type {(number | null)[]} */ values) =>
+    values.includes(null) ? null : values.reduce((all, each) => (all ?? 0) + (each ?? 0), 0);
   return {
     to: found.reduce((all, each) => all + each.to_per_s, 0),
     from: found.reduce((all, each) => all + each.from_per_s, 0),
@@ -100,7 +101,12 @@ function scaled(value) {
 }
 
 /** @type {[number, string][]} */
-const PREFIXES = [[1, ""], [1e3, "k"], [1e6, "M"], [1e9, "G"]];
+const PREFIXES = [
+  [1, ""],
+  [1e3, "k"],
+  [1e6, "M"],
+  [1e9, "G"],
+];
 
 /** `12.5 k`: three digits. @param {number} value */
 export function short(value) {

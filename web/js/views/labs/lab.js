@@ -31,14 +31,30 @@ export function lab(place, name) {
   const faults = make("section", { class: "card", id: "lab-faults" });
   const force = make("div", { id: "in-force", "aria-live": "polite" });
   const pictures = charts();
-  const events = make("div", { id: "lab-events", class: "scroll events", tabindex: "0", role: "region", "aria-label": "Events" });
+  const events = make("div", {
+    id: "lab-events",
+    class: "scroll events",
+    tabindex: "0",
+    role: "region",
+    "aria-label": "Events",
+  });
   const body = make(
     "div",
     { class: "stack", hidden: true },
     numbers,
     make("div", { class: "beside" }, drawing.element, side, faults),
     pictures.element,
-    make("section", { class: "card" }, make("h2", {}, "Events ", make("span", { class: "unit" }, "seconds since the lab was brought up; the newest first")), events),
+    make(
+      "section",
+      { class: "card" },
+      make(
+        "h2",
+        {},
+        "Events ",
+        make("span", { class: "unit" }, "seconds since the lab was brought up; the newest first"),
+      ),
+      events,
+    ),
   );
   fill(place, make("p", {}, make("a", { href: router.link(["labs"]) }, "All labs")), head, problem, body);
 
@@ -86,7 +102,14 @@ export function lab(place, name) {
   function follow(all) {
     known = all.get(name) ?? null;
     const update = known?.update;
-    const key = JSON.stringify([update?.created, update?.state, update?.answers, update?.running, update?.faults.length, Object.keys(known?.samples.at(-1)?.programs ?? {})]);
+    const key = JSON.stringify([
+      update?.created,
+      update?.state,
+      update?.answers,
+      update?.running,
+      update?.faults.length,
+      Object.keys(known?.samples.at(-1)?.programs ?? {}),
+    ]);
     if (key !== seen) {
       seen = key;
       load();
@@ -123,27 +146,73 @@ export function lab(place, name) {
     if (key === headDrawn) return;
     headDrawn = key;
     const isRun = about.kind === "run";
-    const down = make("button", { type: "button", class: "danger", id: "take-down", click: async () => { if (await takeDown(name, problem)) router.navigate(["labs"]); } }, "Take down");
+    const down = make(
+      "button",
+      {
+        type: "button",
+        class: "danger",
+        id: "take-down",
+        click: async () => {
+          if (await takeDown(name, problem)) router.navigate(["labs"]);
+        },
+      },
+      "Take down",
+    );
     fill(
       head,
       make(
         "div",
         { class: "head" },
         make("h1", {}, about.name, " ", make("span", { class: `state state-${state}`, id: "lab-state" }, state)),
-        make("div", { class: "buttons" }, isRun ? make("a", { class: "button", href: router.link(["live"], { run: about.run }) }, "To its run") : ["ready", "degraded", "failed"].includes(state) ? loadForm(loaded) : null, !isRun && down),
+        make(
+          "div",
+          { class: "buttons" },
+          isRun
+            ? make("a", { class: "button", href: router.link(["live"], { run: about.run }) }, "To its run")
+            : ["ready", "degraded", "failed"].includes(state)
+              ? loadForm(loaded)
+              : null,
+          !isRun && down,
+        ),
       ),
-      make("p", { class: "hint" }, `${about.scheme} · ${about.topology} · ${about.fabric} · ${about.target} · `, make("span", { id: "lab-age" }, `up for ${duration(Date.now() / 1000 - about.created)}`), isRun ? ` · it belongs to ${about.run ? `the run ${about.run}` : "a live run"} and ends with it` : ""),
+      make(
+        "p",
+        { class: "hint" },
+        `${about.scheme} · ${about.topology} · ${about.fabric} · ${about.target} · `,
+        make("span", { id: "lab-age" }, `up for ${duration(Date.now() / 1000 - about.created)}`),
+        isRun ? ` · it belongs to ${about.run ? `the run ${about.run}` : "a live run"} and ends with it` : "",
+      ),
       state === "starting" && progress(`Bringing ${name} up`, filled),
-      state === "starting" && make("p", { class: "hint", role: "status" }, filled == null ? "Its processes are being started …" : "Caches are being filled …"),
+      state === "starting" &&
+        make(
+          "p",
+          { class: "hint", role: "status" },
+          filled == null ? "Its processes are being started …" : "Caches are being filled …",
+        ),
       text ? make("p", { class: "problem" }, text) : null,
     );
   }
 
   /** @param {boolean} loaded */
   function loadForm(loaded) {
-    const kind = make("select", { id: "load-kind", "aria-label": "Kind of load", class: "short" }, make("option", { value: "outstanding" }, "requests outstanding"), make("option", { value: "rate" }, "operations/s"));
-    const value = make("input", { id: "load-value", type: "number", min: 1, step: "any", value: 16, class: "short", "aria-label": "How many" });
-    kind.addEventListener("change", () => { value.value = kind.value === "rate" ? "5000" : "16"; });
+    const kind = make(
+      "select",
+      { id: "load-kind", "aria-label": "Kind of load", class: "short" },
+      make("option", { value: "outstanding" }, "requests outstanding"),
+      make("option", { value: "rate" }, "operations/s"),
+    );
+    const value = make("input", {
+      id: "load-value",
+      type: "number",
+      min: 1,
+      step: "any",
+      value: 16,
+      class: "short",
+      "aria-label": "How many",
+    });
+    kind.addEventListener("change", () => {
+      value.value = kind.value === "rate" ? "5000" : "16";
+    });
     const change = async (/** @type {boolean} */ running) => {
       fill(problem);
       try {
@@ -154,8 +223,16 @@ export function lab(place, name) {
     };
     return make(
       "form",
-      { id: "load", class: "buttons", submit: (/** @type {Event} */ event) => { event.preventDefault(); change(true); } },
-      value, kind,
+      {
+        id: "load",
+        class: "buttons",
+        submit: (/** @type {Event} */ event) => {
+          event.preventDefault();
+          change(true);
+        },
+      },
+      value,
+      kind,
       make("button", { class: "primary", id: "load-start" }, loaded ? "Change load" : "Start load"),
       loaded && make("button", { type: "button", id: "load-stop", click: () => change(false) }, "Stop load"),
     );
@@ -178,8 +255,13 @@ export function lab(place, name) {
     const key = JSON.stringify([about.created, about.events.length, about.events.at(-1)?.time]);
     if (key === eventsDrawn) return;
     eventsDrawn = key;
-    const rows = [...about.events].reverse().map((event) => [(event.time - about.created).toFixed(1), kindCell(event.kind), event.node, event.text]);
-    fill(events, rows.length ? table(["at", "what", "node", "details"], rows) : make("p", { class: "empty" }, "No events."));
+    const rows = [...about.events]
+      .reverse()
+      .map((event) => [(event.time - about.created).toFixed(1), kindCell(event.kind), event.node, event.text]);
+    fill(
+      events,
+      rows.length ? table(["at", "what", "node", "details"], rows) : make("p", { class: "empty" }, "No events."),
+    );
   }
 
   /** @param {Schemas["Lab"]} about */
@@ -203,7 +285,20 @@ export function lab(place, name) {
       });
       fill(side, open.element);
     } else if (!there && !side.childElementCount) {
-      fill(side, make("section", { class: "card nothing" }, make("p", { class: "empty" }, wanted.node ? `There is no node ‘${wanted.node}’ in this lab.` : "Choose a node in the drawing: its load, tables, keys, log, and what can be done to it.")));
+      fill(
+        side,
+        make(
+          "section",
+          { class: "card nothing" },
+          make(
+            "p",
+            { class: "empty" },
+            wanted.node
+              ? `There is no node ‘${wanted.node}’ in this lab.`
+              : "Choose a node in the drawing: its load, tables, keys, log, and what can be done to it.",
+          ),
+        ),
+      );
     }
   }
 
@@ -250,12 +345,39 @@ function headline(known) {
   const programs = Object.values(sample?.programs ?? {}).reduce((sum, each) => sum + each.from_per_s, 0);
   const linear = sample?.linearizable;
   return [
-    { id: "lab-tile-throughput", label: "operations/s", value: rate(sample?.throughput), title: "Of the load generator, in the last second" },
-    { id: "lab-tile-programs", label: "frames/s of programs", value: sample ? rate(programs) : NOTHING, title: "Requests of gateway and client library" },
+    {
+      id: "lab-tile-throughput",
+      label: "operations/s",
+      value: rate(sample?.throughput),
+      title: "Of the load generator, in the last second",
+    },
+    {
+      id: "lab-tile-programs",
+      label: "frames/s of programs",
+      value: sample ? rate(programs) : NOTHING,
+      title: "Requests of gateway and client library",
+    },
     { id: "lab-tile-p99", label: "p99 latency", value: latency(sample?.latency_us?.p99) },
-    { id: "lab-tile-hits", label: "hit ratio", value: share(sample?.hit_ratio), title: "Of the reads of load generator, gateway and client library" },
+    {
+      id: "lab-tile-hits",
+      label: "hit ratio",
+      value: share(sample?.hit_ratio),
+      title: "Of the reads of load generator, gateway and client library",
+    },
     { id: "lab-tile-cached", label: "records cached", value: count(sample?.cached) },
-    { id: "lab-tile-right", label: "linearizable", value: linear == null ? NOTHING : linear ? "yes" : "no", kind: linear == null ? "" : linear ? "good" : "bad", title: "Whether all reads since the start of the load were linearizable; –: nothing was checked, or not all could be" },
-    { id: "lab-tile-down", label: "nodes down", value: running.length ? String(down) : NOTHING, kind: down ? "bad" : "" },
+    {
+      id: "lab-tile-right",
+      label: "linearizable",
+      value: linear == null ? NOTHING : linear ? "yes" : "no",
+      kind: linear == null ? "" : linear ? "good" : "bad",
+      title:
+        "Whether all reads since the start of the load were linearizable; –: nothing was checked, or not all could be",
+    },
+    {
+      id: "lab-tile-down",
+      label: "nodes down",
+      value: running.length ? String(down) : NOTHING,
+      kind: down ? "bad" : "",
+    },
   ];
 }

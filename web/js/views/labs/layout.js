@@ -38,10 +38,21 @@ export function layout(nodes, links) {
   }
   const height = y - ROW_GAP + TOP;
   const switches = boxes.filter((box) => box.node.kind === "switch");
-  const middle = switches.length ? switches.reduce((sum, box) => sum + box.y + box.height / 2, 0) / switches.length : height / 2;
-  nodes.filter((node) => node.kind === "controller").forEach((node, at) => {
-    boxes.push({ node, x: WIDTH - BIG.width - 4, y: middle - BIG.height / 2 + at * (BIG.height + BIG.gap), width: BIG.width, height: BIG.height, small: false });
-  });
+  const middle = switches.length
+    ? switches.reduce((sum, box) => sum + box.y + box.height / 2, 0) / switches.length
+    : height / 2;
+  nodes
+    .filter((node) => node.kind === "controller")
+    .forEach((node, at) => {
+      boxes.push({
+        node,
+        x: WIDTH - BIG.width - 4,
+        y: middle - BIG.height / 2 + at * (BIG.height + BIG.gap),
+        width: BIG.width,
+        height: BIG.height,
+        small: false,
+      });
+    });
   return { width: WIDTH, height, boxes, groups, lines: lines(links, boxes, groups) };
 }
 
@@ -49,7 +60,9 @@ export function layout(nodes, links) {
 function bigRow(row, y, boxes) {
   const slot = AREA / row.length;
   const width = Math.min(BIG.width, slot - 10);
-  row.forEach((node, at) => boxes.push({ node, x: slot * (at + 0.5) - width / 2, y, width, height: BIG.height, small: false }));
+  row.forEach((node, at) =>
+    boxes.push({ node, x: slot * (at + 0.5) - width / 2, y, width, height: BIG.height, small: false }),
+  );
   return BIG.height;
 }
 
@@ -69,16 +82,37 @@ function smallRow(row, y, parents, boxes, groups) {
   }
   const cell = SMALL.size + SMALL.gap;
   const slot = AREA / parts.size;
-  const across = Math.max(1, Math.min(Math.floor((slot - 24) / cell), Math.max(...[...parts.values()].map((part) => Math.ceil(Math.sqrt(part.length * 4))))));
+  const across = Math.max(
+    1,
+    Math.min(
+      Math.floor((slot - 24) / cell),
+      Math.max(...[...parts.values()].map((part) => Math.ceil(Math.sqrt(part.length * 4)))),
+    ),
+  );
   let height = 0;
   [...parts].forEach(([parent, part], number) => {
     const width = Math.min(across, part.length) * cell + SMALL.gap;
     const left = slot * (number + 0.5) - width / 2;
     const tall = Math.ceil(part.length / across) * cell + SMALL.gap;
-    groups.push({ id: `${parent}/${row[0].row}`, x: left, y, width, height: tall, nodes: part.map((node) => node.name), parent });
+    groups.push({
+      id: `${parent}/${row[0].row}`,
+      x: left,
+      y,
+      width,
+      height: tall,
+      nodes: part.map((node) => node.name),
+      parent,
+    });
     part.forEach((node, at) => {
       const x = left + SMALL.gap + (at % across) * cell;
-      boxes.push({ node, x, y: y + SMALL.gap + Math.floor(at / across) * cell, width: SMALL.size, height: SMALL.size, small: true });
+      boxes.push({
+        node,
+        x,
+        y: y + SMALL.gap + Math.floor(at / across) * cell,
+        width: SMALL.size,
+        height: SMALL.size,
+        small: true,
+      });
     });
     height = Math.max(height, tall);
   });
@@ -88,7 +122,8 @@ function smallRow(row, y, parents, boxes, groups) {
 /** Node → the switch that it is connected to, also through a card. @param {Schemas["LabLink"][]} links */
 function parentsOf(links) {
   const parents = new Map(links.filter((link) => link.kind === "host").map((link) => [link.b, link.a]));
-  for (const kind of ["card", "storage"]) for (const link of links) if (link.kind === kind) parents.set(link.b, parents.get(link.a) ?? link.a);
+  for (const kind of ["card", "storage"])
+    for (const link of links) if (link.kind === kind) parents.set(link.b, parents.get(link.a) ?? link.a);
   return parents;
 }
 
@@ -123,8 +158,10 @@ function lines(links, boxes, groups) {
  */
 function ends(kind, from, to) {
   const middle = (/** @type {typeof from} */ box) => box.x + box.width / 2;
-  if (kind === "control") return { from: [from.x, from.y + from.height / 2], to: [to.x + to.width, to.y + to.height / 2] };
-  if (from.y === to.y) return { from: [from.x + from.width, from.y + from.height / 2], to: [to.x, to.y + to.height / 2] };
+  if (kind === "control")
+    return { from: [from.x, from.y + from.height / 2], to: [to.x + to.width, to.y + to.height / 2] };
+  if (from.y === to.y)
+    return { from: [from.x + from.width, from.y + from.height / 2], to: [to.x, to.y + to.height / 2] };
   const [above, below] = from.y < to.y ? [from, to] : [to, from];
   // Ends of a wide box spread, so that neighbouring links do not meet in one point.
   const spread = Math.max(-0.4, Math.min(0.4, (middle(below) - middle(above)) / AREA));

@@ -14,7 +14,13 @@ const LINES = 200;
  */
 export function log(lab, node) {
   const path = `/labs/${encodeURIComponent(lab)}/nodes/${encodeURIComponent(node)}/log`;
-  const text = make("pre", { class: "log", tabindex: "0", role: "log", "aria-label": `Log of ${node}`, "aria-live": "off" });
+  const text = make("pre", {
+    class: "log",
+    tabindex: "0",
+    role: "log",
+    "aria-label": `Log of ${node}`,
+    "aria-live": "off",
+  });
   const problem = make("div");
   const earlier = make("button", { type: "button", class: "small", hidden: true, click: before }, "Earlier lines");
   const follow = make("input", { type: "checkbox", id: "follow-log", checked: true });
@@ -62,11 +68,22 @@ export function log(lab, node) {
     }
   }
 
-  const element = make("div", {}, make("p", { class: "buttons" }, make("label", { class: "check" }, follow, " Follow"), earlier), problem, text);
+  const element = make(
+    "div",
+    {},
+    make("p", { class: "buttons" }, make("label", { class: "check" }, follow, " Follow"), earlier),
+    problem,
+    text,
+  );
   return { element, refresh };
 }
 
 /** @param {Schemas["LogPart"]} part */
 function lines(part) {
-  return part.lines.map((line) => `${line.time == null ? "" : `${new Date(1000 * line.time).toLocaleTimeString([], { hour12: false })}  `}${line.text}\n`).join("");
+  return part.lines
+    .map(
+      (line) =>
+        `${line.time == null ? "" : `${new Date(1000 * line.time).toLocaleTimeString([], { hour12: false })}  `}${line.text}\n`,
+    )
+    .join("");
 }

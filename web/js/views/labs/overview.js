@@ -17,7 +17,11 @@ import { sentenceOf } from "../../parts/problem.js";
 
 /** @param {HTMLElement} place */
 export function overview(place) {
-  const list = make("div", { id: "labs", class: "scroll", tabindex: "0", role: "region", "aria-label": "Labs" }, make("p", { class: "empty" }, "Loading …"));
+  const list = make(
+    "div",
+    { id: "labs", class: "scroll", tabindex: "0", role: "region", "aria-label": "Labs" },
+    make("p", { class: "empty" }, "Loading …"),
+  );
   const problem = make("div", { "aria-live": "assertive" });
   const form = create((name) => router.navigate(["labs", name]));
   fill(place, make("section", { class: "card" }, make("h2", {}, "Labs"), list, problem), form.element);
@@ -33,7 +37,16 @@ export function overview(place) {
 
   function drawList() {
     cells.clear();
-    fill(list, shown.length ? table(["name", "scheme", "state", "topology", "nodes", "operations/s", "age", ""], shown.map(row)) : make("p", { class: "empty" }, "No lab is up. A lab is a rack of processes on this machine: bring one up below, or with ‘netkv up’."));
+    fill(
+      list,
+      shown.length
+        ? table(["name", "scheme", "state", "topology", "nodes", "operations/s", "age", ""], shown.map(row))
+        : make(
+            "p",
+            { class: "empty" },
+            "No lab is up. A lab is a rack of processes on this machine: bring one up below, or with ‘netkv up’.",
+          ),
+    );
     for (const each of cells.values()) each();
   }
 
@@ -63,21 +76,51 @@ export function overview(place) {
     const { name } = update;
     const about = summaries.get(name);
     const [state, nodes, throughput, age] = [0, 1, 2, 3].map(() => make("td"));
-    const down = make("button", { type: "button", class: "small danger", id: `down-${name}`, disabled: update.kind === "run", title: update.kind === "run" ? "It ends with its run." : "", click: () => takeDown(name, problem) }, "Take down");
+    const down = make(
+      "button",
+      {
+        type: "button",
+        class: "small danger",
+        id: `down-${name}`,
+        disabled: update.kind === "run",
+        title: update.kind === "run" ? "It ends with its run." : "",
+        click: () => takeDown(name, problem),
+      },
+      "Take down",
+    );
     cells.set(name, () => {
       const { update: now, samples } = known;
-      fill(state, make("span", { class: `state state-${now.state}` }, now.state), now.state === "starting" && now.filled != null ? progress(`Filling caches of ${name}`, now.filled) : null, now.text ? make("small", {}, now.text) : null);
+      fill(
+        state,
+        make("span", { class: `state state-${now.state}` }, now.state),
+        now.state === "starting" && now.filled != null ? progress(`Filling caches of ${name}`, now.filled) : null,
+        now.text ? make("small", {}, now.text) : null,
+      );
       const running = Object.values(now.running);
       const down = running.filter((each) => !each).length;
       fill(nodes, `${running.length}`, down ? make("small", { class: "bad" }, `✕ ${down} down`) : null);
       fill(throughput, samples.length && now.answers ? rate(samples.at(-1)?.throughput) : NOTHING);
       fill(age, duration(Date.now() / 1000 - now.created));
     });
-    const place = about ? `${about.topology}, ${about.fabric}${about.target === "engine" ? "" : `, ${about.target}`}` : "";
+    const place = about
+      ? `${about.topology}, ${about.fabric}${about.target === "engine" ? "" : `, ${about.target}`}`
+      : "";
     return [
-      make("td", { class: "strong" }, make("a", { href: router.link(["labs", name]) }, name), update.kind === "run" ? make("small", {}, update.run ? `rack of the run ${update.run}` : "rack of a live run") : null),
+      make(
+        "td",
+        { class: "strong" },
+        make("a", { href: router.link(["labs", name]) }, name),
+        update.kind === "run"
+          ? make("small", {}, update.run ? `rack of the run ${update.run}` : "rack of a live run")
+          : null,
+      ),
       make("td", { class: "left" }, swatch(lookOf(update.scheme)), update.scheme),
-      state, place, nodes, throughput, age, make("td", {}, down),
+      state,
+      place,
+      nodes,
+      throughput,
+      age,
+      make("td", {}, down),
     ];
   }
 
@@ -92,7 +135,14 @@ export function overview(place) {
  * @param {HTMLElement} problem
  */
 export async function takeDown(name, problem) {
-  if (!(await confirm(`Take the lab ‘${name}’ down?`, "Its processes end, and their records and logs are deleted.", "Take it down"))) return false;
+  if (
+    !(await confirm(
+      `Take the lab ‘${name}’ down?`,
+      "Its processes end, and their records and logs are deleted.",
+      "Take it down",
+    ))
+  )
+    return false;
   fill(problem);
   try {
     await send("DELETE", `/labs/${encodeURIComponent(name)}`, {});

@@ -14,20 +14,85 @@ import { DASHES, area, digits, heat, intervals, line } from "../../parts/traces.
 /** @typedef {import("../../parts/choices.js").Choices} Choices */
 
 /** Percentiles with the dash of each: all have the colour of the scheme. */
-const PERCENTILES = /** @type {const} */ ([["p50", "solid"], ["p95", "dash"], ["p99", "dashdot"], ["p999", "dot"]]);
+const PERCENTILES = /** @type {const} */ ([
+  ["p50", "solid"],
+  ["p95", "dash"],
+  ["p99", "dashdot"],
+  ["p999", "dot"],
+]);
 /** Counts of an interval that are errors or repeated work; those that never differ from 0 are left out. */
 const COUNTS = ["lost_ops", "retries", "dropped_frames", "refused_writes", "stale_reads", "unknown", "ignored"];
 
 /** All charts; `update` draws those of a run. @param {Choices} choices those of the view */
 export function charts(choices) {
-  const throughput = new Chart({ id: "throughput", title: "Throughput", unit: "operations/s", wide: true, show: whole, choices, overTime: true });
-  const latency = new Chart({ id: "latency", title: "Latency", unit: "ms (logarithmic), from the intended send time", show: digits, choices, overTime: true });
-  const hits = new Chart({ id: "hits", title: metric("hit_ratio").label, unit: "dotted: predicted", meaning: metric("hit_ratio").meaning, show: digits, choices, overTime: true });
-  const load = new Chart({ id: "load", title: "Load of servers", unit: "operations/s", show: whole, choices, overTime: true });
-  const imbalance = new Chart({ id: "imbalance", title: "Load of the busiest server", unit: "times the mean", show: digits, choices, overTime: true });
-  const control = new Chart({ id: "control", title: metric("control_plane_mib_per_s").label, unit: "MiB/s, by switch", meaning: metric("control_plane_mib_per_s").meaning, show: digits, choices, overTime: true });
-  const passes = new Chart({ id: "recirculations", title: metric("recirculations_per_s").label, unit: "packets/s", meaning: metric("recirculations_per_s").meaning, show: whole, choices, overTime: true });
-  const errors = new Chart({ id: "counts", title: "Losses, drops, retries and refusals", unit: "per interval", show: whole, choices, overTime: true });
+  const throughput = new Chart({
+    id: "throughput",
+    title: "Throughput",
+    unit: "operations/s",
+    wide: true,
+    show: whole,
+    choices,
+    overTime: true,
+  });
+  const latency = new Chart({
+    id: "latency",
+    title: "Latency",
+    unit: "ms (logarithmic), from the intended send time",
+    show: digits,
+    choices,
+    overTime: true,
+  });
+  const hits = new Chart({
+    id: "hits",
+    title: metric("hit_ratio").label,
+    unit: "dotted: predicted",
+    meaning: metric("hit_ratio").meaning,
+    show: digits,
+    choices,
+    overTime: true,
+  });
+  const load = new Chart({
+    id: "load",
+    title: "Load of servers",
+    unit: "operations/s",
+    show: whole,
+    choices,
+    overTime: true,
+  });
+  const imbalance = new Chart({
+    id: "imbalance",
+    title: "Load of the busiest server",
+    unit: "times the mean",
+    show: digits,
+    choices,
+    overTime: true,
+  });
+  const control = new Chart({
+    id: "control",
+    title: metric("control_plane_mib_per_s").label,
+    unit: "MiB/s, by switch",
+    meaning: metric("control_plane_mib_per_s").meaning,
+    show: digits,
+    choices,
+    overTime: true,
+  });
+  const passes = new Chart({
+    id: "recirculations",
+    title: metric("recirculations_per_s").label,
+    unit: "packets/s",
+    meaning: metric("recirculations_per_s").meaning,
+    show: whole,
+    choices,
+    overTime: true,
+  });
+  const errors = new Chart({
+    id: "counts",
+    title: "Losses, drops, retries and refusals",
+    unit: "per interval",
+    show: whole,
+    choices,
+    overTime: true,
+  });
   const all = [throughput, latency, hits, load, imbalance, control, passes, errors];
   return {
     element: make("div", { class: "charts" }, ...all.map((chart) => chart.element)),
@@ -41,14 +106,44 @@ export function charts(choices) {
         const found = disturbances([{ run, series }]);
         return { x, shapes: [...warmup([run]), ...found.shapes] };
       };
-      throughput.update(() => ({ ...over(), annotations: disturbances([{ run, series }]).annotations, traces: answers(run, series), y: { rangemode: "tozero", tickformat: "~s" } }), run.id);
+      throughput.update(
+        () => ({
+          ...over(),
+          annotations: disturbances([{ run, series }]).annotations,
+          traces: answers(run, series),
+          y: { rangemode: "tozero", tickformat: "~s" },
+        }),
+        run.id,
+      );
       // Logarithmic: an outage makes the highest percentile a thousand times as long as the median.
       latency.update(() => ({ ...over(), traces: percentiles(run, series), y: { type: "log", nticks: 6 } }), run.id);
       hits.update(() => hitRatio(run, series, over()), run.id);
-      load.update(() => ({ traces: heat(intervals(series), series.columns.server_load), x, y: { title: { text: "server" }, tickformat: "d" } }), run.id);
-      imbalance.update(() => ({ ...over(), traces: [line(run.scheme, "busiest / mean", intervals(series), ratios(series))], y: { rangemode: "tozero" } }), run.id);
+      load.update(
+        () => ({
+          traces: heat(intervals(series), series.columns.server_load),
+          x,
+          y: { title: { text: "server" }, tickformat: "d" },
+        }),
+        run.id,
+      );
+      imbalance.update(
+        () => ({
+          ...over(),
+          traces: [line(run.scheme, "busiest / mean", intervals(series), ratios(series))],
+          y: { rangemode: "tozero" },
+        }),
+        run.id,
+      );
       control.update(() => ({ ...over(), traces: bandwidths(run, series), y: { rangemode: "tozero" } }), run.id);
-      passes.update(() => ({ ...over(), traces: recirculations(run, series), y: { rangemode: "tozero", tickformat: "~s" }, empty: isCounted(series) ? "None so far" : "This run did not count them" }), run.id);
+      passes.update(
+        () => ({
+          ...over(),
+          traces: recirculations(run, series),
+          y: { rangemode: "tozero", tickformat: "~s" },
+          empty: isCounted(series) ? "None so far" : "This run did not count them",
+        }),
+        run.id,
+      );
       errors.update(() => ({ ...over(), ...counts(run, series), y: { rangemode: "tozero" } }), run.id);
     },
   };
@@ -63,11 +158,22 @@ function whole(value) {
 function answers(run, series) {
   const all = /** @type {number[]} */ (series.columns.throughput_ops);
   const hits = /** @type {number[] | undefined} */ (series.columns.hits_ops);
-  const part = (/** @type {string} */ name, /** @type {number[]} */ y, /** @type {number} */ opacity, /** @type {number[] | undefined} */ below = undefined) => area(run.scheme, name, intervals(series), y, opacity, below);
+  const part = (
+    /** @type {string} */ name,
+    /** @type {number[]} */ y,
+    /** @type {number} */ opacity,
+    /** @type {number[] | undefined} */ below = undefined,
+  ) => area(run.scheme, name, intervals(series), y, opacity, below);
   // A run of an older netkv did not count hits by themselves.
-  if (!hits || hits.some((value) => value == null) || !isShown("hits_ops", run.scheme)) return [part("all operations", all, 0.25)];
+  if (!hits || hits.some((value) => value == null) || !isShown("hits_ops", run.scheme))
+    return [part("all operations", all, 0.25)];
   return [
-    part("other operations", all.map((value, at) => value - hits[at]), 0.15, hits),
+    part(
+      "other operations",
+      all.map((value, at) => value - hits[at]),
+      0.15,
+      hits,
+    ),
     part("reads answered by caches", hits, 0.55),
   ];
 }
@@ -77,7 +183,11 @@ function percentiles(run, series) {
   return PERCENTILES.map(([name, dash]) => {
     const values = series.columns[`latency_${name}_us`];
     const y = mapped(values, "ms", (value) => (value == null ? null : value / 1000));
-    return { ...line(run.scheme, name === "p999" ? "p99.9" : name, intervals(series), y, dash), text: mapped(values, "text", (value) => described(`latency_${name}_us`, value)), hovertemplate: "%{text}<extra>%{fullData.name}</extra>" };
+    return {
+      ...line(run.scheme, name === "p999" ? "p99.9" : name, intervals(series), y, dash),
+      text: mapped(values, "text", (value) => described(`latency_${name}_us`, value)),
+      hovertemplate: "%{text}<extra>%{fullData.name}</extra>",
+    };
   });
 }
 
@@ -85,7 +195,21 @@ function percentiles(run, series) {
 function hitRatio(run, series, over) {
   const shown = isShown("hit_ratio", run.scheme);
   const predicted = /** @type {any} */ (run).predicted_hit_ratio;
-  const rule = predicted == null ? [] : [{ type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: predicted, y1: predicted, line: { color: lookOf(run.scheme).line.color, width: 1.5, dash: "dot" } }];
+  const rule =
+    predicted == null
+      ? []
+      : [
+          {
+            type: "line",
+            xref: "paper",
+            x0: 0,
+            x1: 1,
+            yref: "y",
+            y0: predicted,
+            y1: predicted,
+            line: { color: lookOf(run.scheme).line.color, width: 1.5, dash: "dot" },
+          },
+        ];
   return {
     ...over,
     shapes: [...over.shapes, ...rule],
@@ -109,8 +233,17 @@ function ratios(series) {
 function bandwidths(run, series) {
   const by = series.columns.control_plane_mib_per_s_by_switch;
   const switches = [...new Set(by.flatMap((/** @type {object} */ each) => Object.keys(each)))];
-  if (switches.length < 2) return [line(run.scheme, "all switches", intervals(series), series.columns.control_plane_mib_per_s)];
-  return switches.map((name, at) => line(run.scheme, name, intervals(series), by.map((/** @type {Record<string, number>} */ each) => each[name] ?? null), DASHES[at % DASHES.length]));
+  if (switches.length < 2)
+    return [line(run.scheme, "all switches", intervals(series), series.columns.control_plane_mib_per_s)];
+  return switches.map((name, at) =>
+    line(
+      run.scheme,
+      name,
+      intervals(series),
+      by.map((/** @type {Record<string, number>} */ each) => each[name] ?? null),
+      DASHES[at % DASHES.length],
+    ),
+  );
 }
 
 /** @param {RunHead} run @param {Series} series */
@@ -134,6 +267,13 @@ function counts(run, series) {
     hovertemplate: "%{text}<extra>%{fullData.name}</extra>",
   }));
   const notes = unknown.map((name) => `${metric(name).label}: not counted`);
-  const blank = notes.map((name) => line(run.scheme, name, intervals(series), series.columns.time.map(() => null)));
+  const blank = notes.map((name) =>
+    line(
+      run.scheme,
+      name,
+      intervals(series),
+      series.columns.time.map(() => null),
+    ),
+  );
   return { traces: traces.length ? [...traces, ...blank] : [], empty: ["None so far", ...notes].join(". ") };
 }

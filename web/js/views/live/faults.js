@@ -35,7 +35,16 @@ export function faults(place) {
       const about = /** @type {Schemas["Lab"]} */ (await get(`/labs/${encodeURIComponent(lab)}`));
       if (drawn !== key) return;
       const part = injector({ id: "fault", nodes: about.nodes, links: about.links, lab: () => lab });
-      fill(controls, part.element, make("p", { class: "hint" }, "Faults become events of the run. ", make("a", { id: "to-rack", href: router.link(["labs", lab]) }, "Its rack")));
+      fill(
+        controls,
+        part.element,
+        make(
+          "p",
+          { class: "hint" },
+          "Faults become events of the run. ",
+          make("a", { id: "to-rack", href: router.link(["labs", lab]) }, "Its rack"),
+        ),
+      );
     } catch {
       // It has just ended; the next message says so.
       if (drawn === key) drawn = "";
@@ -59,7 +68,12 @@ export function faults(place) {
   return {
     /** @param {RunHead} shown */
     update(shown) {
-      const reason = shown.status !== "running" ? "This run has ended." : shown.mode !== "live" ? "A simulated run has only the faults of its scenario: it runs in virtual time." : "";
+      const reason =
+        shown.status !== "running"
+          ? "This run has ended."
+          : shown.mode !== "live"
+            ? "A simulated run has only the faults of its scenario: it runs in virtual time."
+            : "";
       const key = JSON.stringify([shown.id, reason]);
       if (place.dataset.run === key) return;
       place.dataset.run = key;

@@ -15,7 +15,11 @@ import { matrix } from "./matrix.js";
 const IN_PROGRESS = ["starting", "running", "stopping"];
 
 /** What it means that a job has ended and not all was well. @type {Record<Job["kind"], string>} */
-const NOT_OK = { scenario: "a run or a threshold failed", benchmark: "a part failed", tool: "it found something wrong" };
+const NOT_OK = {
+  scenario: "a run or a threshold failed",
+  benchmark: "a part failed",
+  tool: "it found something wrong",
+};
 
 /** @param {(run: string) => void} choose shows the charts of a run */
 export function jobCard(choose) {
@@ -23,7 +27,12 @@ export function jobCard(choose) {
   const stateName = make("span");
   const result = make("a", { class: "button", id: "result" }, "Result as JSON");
   const comparison = make("a", { class: "button", id: "to-comparison" }, "Compare the runs");
-  const cancel = make("button", { id: "cancel", class: "danger", type: "button", click: () => jobs.cancel(shownJob).catch(failed) });
+  const cancel = make("button", {
+    id: "cancel",
+    class: "danger",
+    type: "button",
+    click: () => jobs.cancel(shownJob).catch(failed),
+  });
   const buttons = make("p", { class: "buttons" }, result, comparison, cancel);
   const title = make("div", { class: "head", hidden: true }, make("h2", {}, name, " ", stateName), buttons);
   const state = make("div");
@@ -70,7 +79,8 @@ export function jobCard(choose) {
       fill(
         state,
         make("p", { class: "hint" }, sentence(job)),
-        IN_PROGRESS.includes(job.state) && progress(`Progress of ${job.title}`, job.progress?.fraction ?? null, job.progress?.left_seconds),
+        IN_PROGRESS.includes(job.state) &&
+          progress(`Progress of ${job.title}`, job.progress?.fraction ?? null, job.progress?.left_seconds),
         job.error && make("p", { class: "problem" }, job.error),
       );
       runs.update(job, shown);
@@ -97,7 +107,10 @@ function sentence(job) {
     job.position && `position ${job.position} in the queue`,
     runs > 0 && `${runs} ${runs === 1 ? "run" : "runs"}`,
     // Once it runs, the time left is known better.
-    job.expected_seconds != null && !job.finished_at && job.progress?.left_seconds == null && `takes about ${duration(job.expected_seconds)} here`,
+    job.expected_seconds != null &&
+      !job.finished_at &&
+      job.progress?.left_seconds == null &&
+      `takes about ${duration(job.expected_seconds)} here`,
     job.progress && `${job.progress.phase}${current ? ` (${label(current)})` : ""}`,
     job.state === "done" && job.ok === false && NOT_OK[job.kind],
     job.finished_at && job.started_at && `took ${duration(job.finished_at - job.started_at)}`,

@@ -20,7 +20,9 @@ export function matrix(choose) {
   /** @param {Schemas["PlannedCell"][] | Schemas["RunHead"][]} plan */
   function build(plan) {
     cells = plan.map((cell, index) => {
-      const name = [cell.scheme, params(cell.params), cell.repeat ? `#${cell.repeat + 1}` : ""].filter(Boolean).join(" · ");
+      const name = [cell.scheme, params(cell.params), cell.repeat ? `#${cell.repeat + 1}` : ""]
+        .filter(Boolean)
+        .join(" · ");
       const filled = make("span", { class: "filled" });
       const result = make("span", { class: "result" });
       const button = make(
@@ -33,7 +35,12 @@ export function matrix(choose) {
       return { button, name, filled, result };
     });
     const buttons = cells.map(({ button }) => button);
-    fill(element, plan.length > 0 && (grid(plan, buttons) ?? make("div", { class: "matrix", role: "group", "aria-label": "Runs of this job" }, ...buttons)));
+    fill(
+      element,
+      plan.length > 0 &&
+        (grid(plan, buttons) ??
+          make("div", { class: "matrix", role: "group", "aria-label": "Runs of this job" }, ...buttons)),
+    );
   }
 
   return {
@@ -55,13 +62,19 @@ export function matrix(choose) {
       cells.forEach(({ button, name, filled, result }, index) => {
         const run = runs.get(keyOf(plan[index]));
         const state = stateOf(run, job);
-        const fraction = state === "running" ? shares.get(index) ?? 0 : state === "waiting" || state === "not run" ? 0 : 1;
+        const fraction =
+          state === "running" ? (shares.get(index) ?? 0) : state === "waiting" || state === "not run" ? 0 : 1;
         button.className = `cell status-${state.replace(" ", "-")}`;
         button.disabled = !run;
         button.title = run?.reason ?? name;
         button.setAttribute("aria-pressed", String(run?.id === shown));
         filled.style.width = `${100 * fraction}%`;
-        const text = state === "done" ? `${rate(/** @type {any} */ (run).throughput_ops)} ops/s` : state === "running" ? `${Math.floor(100 * fraction)}%` : state;
+        const text =
+          state === "done"
+            ? `${rate(/** @type {any} */ (run).throughput_ops)} ops/s`
+            : state === "running"
+              ? `${Math.floor(100 * fraction)}%`
+              : state;
         if (result.textContent !== text) result.textContent = text;
       });
     },

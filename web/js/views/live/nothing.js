@@ -29,7 +29,13 @@ export function nothing() {
   const element = make(
     "div",
     { class: "stack", hidden: true },
-    make("section", { class: "card", id: "begin" }, title, make("div", { class: "offers" }, ...offers.map(({ element }) => element), everything), failure),
+    make(
+      "section",
+      { class: "card", id: "begin" },
+      title,
+      make("div", { class: "offers" }, ...offers.map(({ element }) => element), everything),
+      failure,
+    ),
     endedCard,
   );
 
@@ -78,7 +84,11 @@ function offer(name) {
   const title = make("h3", {}, name);
   const about = make("p", { class: "hint" }, "…");
   const failure = make("div");
-  const start = make("button", { class: "primary", type: "button", id: `start-${name}`, click: () => begin(name, start, failure) }, `Run ${name}`);
+  const start = make(
+    "button",
+    { class: "primary", type: "button", id: `start-${name}`, click: () => begin(name, start, failure) },
+    `Run ${name}`,
+  );
   const change = make("a", { class: "button", href: router.link(["scenarios", name]) }, "Change it first");
   return {
     name,
@@ -114,7 +124,11 @@ function line(job) {
     " ",
     make("span", { class: `state state-${job.state}` }, how),
     " ",
-    make("time", { class: "hint", datetime: new Date(1000 * (job.finished_at ?? job.created_at)).toISOString() }, moment(job.finished_at ?? job.created_at)),
+    make(
+      "time",
+      { class: "hint", datetime: new Date(1000 * (job.finished_at ?? job.created_at)).toISOString() },
+      moment(job.finished_at ?? job.created_at),
+    ),
     job.error ? make("span", { class: "hint" }, ` ${job.error.split("\n").at(-1)}`) : null,
   );
 }

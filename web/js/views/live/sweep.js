@@ -25,7 +25,9 @@ function swept(plan) {
       found.set(path, values);
     }
   }
-  return [...found].map(([path, values]) => ({ path, values: [...values.values()] })).filter(({ values }) => values.length > 1);
+  return [...found]
+    .map(([path, values]) => ({ path, values: [...values.values()] }))
+    .filter(({ values }) => values.length > 1);
 }
 
 /**
@@ -40,14 +42,42 @@ export function grid(plan, buttons) {
   const [rows, columns] = options;
   const schemes = [...new Set(plan.map(({ scheme }) => scheme))];
   const short = (/** @type {string} */ path) => path.split(".").at(-1);
-  const own = (/** @type {string} */ scheme, /** @type {any} */ row, /** @type {any} */ column) => buttons.filter((_, at) => plan[at].scheme === scheme && same(plan[at].params[rows.path], row) && same(plan[at].params[columns.path], column));
-  const tables = schemes.map((scheme) => make(
-    "table",
-    { class: "grid-of-runs" },
-    make("caption", {}, swatch(lookOf(scheme)), " ", scheme),
-    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, `${short(rows.path)} ↓  ${short(columns.path)} →`), ...columns.values.map((value) => make("th", { scope: "col" }, shown(value))))),
-    make("tbody", {}, ...rows.values.map((row) => make("tr", {}, make("th", { scope: "row" }, shown(row)), ...columns.values.map((column) => make("td", {}, ...own(scheme, row, column)))))),
-  ));
+  const own = (/** @type {string} */ scheme, /** @type {any} */ row, /** @type {any} */ column) =>
+    buttons.filter(
+      (_, at) =>
+        plan[at].scheme === scheme &&
+        same(plan[at].params[rows.path], row) &&
+        same(plan[at].params[columns.path], column),
+    );
+  const tables = schemes.map((scheme) =>
+    make(
+      "table",
+      { class: "grid-of-runs" },
+      make("caption", {}, swatch(lookOf(scheme)), " ", scheme),
+      make(
+        "thead",
+        {},
+        make(
+          "tr",
+          {},
+          make("th", { scope: "col" }, `${short(rows.path)} ↓  ${short(columns.path)} →`),
+          ...columns.values.map((value) => make("th", { scope: "col" }, shown(value))),
+        ),
+      ),
+      make(
+        "tbody",
+        {},
+        ...rows.values.map((row) =>
+          make(
+            "tr",
+            {},
+            make("th", { scope: "row" }, shown(row)),
+            ...columns.values.map((column) => make("td", {}, ...own(scheme, row, column))),
+          ),
+        ),
+      ),
+    ),
+  );
   return make("div", { class: "grids scroll" }, ...tables);
 }
 
@@ -71,8 +101,24 @@ export function results(choices, remember) {
   /** @type {Job | null} */
   let job = null;
   let chosen = USUAL;
-  const choose = make("select", { id: "sweep-metric", "aria-label": "Metric of the chart", change: () => (choices.forgetHeights("sweep"), remember(choose.value === USUAL ? "" : choose.value), pick(choose.value)) });
-  const chart = new Chart({ id: "sweep", title: "Sweep so far", unit: "mean of repeats", meaning: "A point for each run that has ended.", wide: true, choices, show: (value) => (typeof value === "number" ? described(chosen, value) : String(value ?? "")) });
+  const choose = make("select", {
+    id: "sweep-metric",
+    "aria-label": "Metric of the chart",
+    change: () => (
+      choices.forgetHeights("sweep"),
+      remember(choose.value === USUAL ? "" : choose.value),
+      pick(choose.value)
+    ),
+  });
+  const chart = new Chart({
+    id: "sweep",
+    title: "Sweep so far",
+    unit: "mean of repeats",
+    meaning: "A point for each run that has ended.",
+    wide: true,
+    choices,
+    show: (value) => (typeof value === "number" ? described(chosen, value) : String(value ?? "")),
+  });
   const tools = chart.element.querySelector(".head");
   tools?.insertBefore(choose, tools.lastElementChild);
   const element = make("div", { id: "sweep-results", hidden: true }, chart.element);
@@ -90,10 +136,16 @@ export function results(choices, remember) {
     element.hidden = !options.length;
     if (!options.length) return;
     const ended = current.runs.filter((run) => run.status === "done");
-    const possible = metrics().filter((each) => ended.some((run) => typeof valueOf(run, each.name) === "number")).map((each) => each.name);
+    const possible = metrics()
+      .filter((each) => ended.some((run) => typeof valueOf(run, each.name) === "number"))
+      .map((each) => each.name);
     if (!possible.includes(USUAL)) possible.unshift(USUAL);
     chosen = possible.includes(wanted || USUAL) ? wanted || USUAL : USUAL;
-    if (choose.childElementCount !== possible.length) fill(choose, ...possible.map((name) => make("option", { value: name, title: metric(name).meaning }, metric(name).label)));
+    if (choose.childElementCount !== possible.length)
+      fill(
+        choose,
+        ...possible.map((name) => make("option", { value: name, title: metric(name).meaning }, metric(name).label)),
+      );
     choose.value = chosen;
     const place = new Map((current.plan.length ? current.plan : current.runs).map((cell, at) => [keyOf(cell), at]));
     ended.sort((a, b) => (place.get(keyOf(a)) ?? 0) - (place.get(keyOf(b)) ?? 0));
@@ -139,15 +191,37 @@ function drawing(runs, options, name) {
     const there = sorted.filter((value) => points.has(JSON.stringify(value)));
     const y = there.map((value) => mean(points.get(JSON.stringify(value)) ?? []));
     const look = styles.get(first.id) ?? lookOf(scheme);
-    const more = Object.entries(fixed).map(([path, value]) => `${path.split(".").at(-1)} ${shown(value)}`).join(", ");
-    return { type: "scatter", mode: "lines+markers", name: more ? `${scheme} · ${more}` : scheme, x: there.map(x), y, line: look.line, marker: { ...look.marker, color: look.line.color }, text: y.map((value) => described(name, value)), hovertemplate: "%{text}<extra>%{fullData.name}</extra>" };
+    const more = Object.entries(fixed)
+      .map(([path, value]) => `${path.split(".").at(-1)} ${shown(value)}`)
+      .join(", ");
+    return {
+      type: "scatter",
+      mode: "lines+markers",
+      name: more ? `${scheme} · ${more}` : scheme,
+      x: there.map(x),
+      y,
+      line: look.line,
+      marker: { ...look.marker, color: look.line.color },
+      text: y.map((value) => described(name, value)),
+      hovertemplate: "%{text}<extra>%{fullData.name}</extra>",
+    };
   });
   const { unit } = metric(name);
   return {
     traces,
     // Ticks are exactly at the values that are run.
-    x: { title: { text: axis.path }, type: numeric ? (log ? "log" : "linear") : "category", ...(numeric ? { tickmode: "array", tickvals: sorted, ticktext: sorted.map(String) } : { categoryorder: "array", categoryarray: sorted.map(shown) }) },
-    y: { title: { text: unit === "0 to 1" ? "" : unit }, rangemode: "tozero", tickformat: unit === "0 to 1" ? ".0%" : unit === "operations/s" ? "~s" : undefined },
+    x: {
+      title: { text: axis.path },
+      type: numeric ? (log ? "log" : "linear") : "category",
+      ...(numeric
+        ? { tickmode: "array", tickvals: sorted, ticktext: sorted.map(String) }
+        : { categoryorder: "array", categoryarray: sorted.map(shown) }),
+    },
+    y: {
+      title: { text: unit === "0 to 1" ? "" : unit },
+      rangemode: "tozero",
+      tickformat: unit === "0 to 1" ? ".0%" : unit === "operations/s" ? "~s" : undefined,
+    },
     empty: "No run has ended yet",
   };
 }

@@ -3,7 +3,8 @@
 import { fill, make } from "../../core/dom.js";
 
 const AROUND = 200;
-const TOKEN = /(\/\/.*$|\/\*.*?\*\/)|(#\w+.*$)|(@\w+)|\b(action|actions|apply|bit|bool|const|control|default|default_action|else|entries|enum|error|exit|extern|false|header|if|in|inout|int|key|match_kind|out|package|parser|return|select|size|state|struct|switch|table|transition|true|tuple|type|typedef|varbit|void|exact|lpm|ternary|range)\b|(\b(?:0x[0-9a-fA-F_]+|\d+[ws]\d+|\d+)\b)|("[^"]*")/g;
+const TOKEN =
+  /(\/\/.*$|\/\*.*?\*\/)|(#\w+.*$)|(@\w+)|\b(action|actions|apply|bit|bool|const|control|default|default_action|else|entries|enum|error|exit|extern|false|header|if|in|inout|int|key|match_kind|out|package|parser|return|select|size|state|struct|switch|table|transition|true|tuple|type|typedef|varbit|void|exact|lpm|ternary|range)\b|(\b(?:0x[0-9a-fA-F_]+|\d+[ws]\d+|\d+)\b)|("[^"]*")/g;
 const CLASSES = ["comment", "directive", "annotation", "keyword", "number", "string"];
 
 export function code() {
@@ -46,7 +47,12 @@ export function code() {
 
 /** @param {string} text @param {number} number */
 function row(text, number) {
-  return make("div", { class: "line", "data-line": number }, make("span", { class: "number", "aria-hidden": "true" }, number), make("span", { class: "text" }, ...coloured(text)));
+  return make(
+    "div",
+    { class: "line", "data-line": number },
+    make("span", { class: "number", "aria-hidden": "true" }, number),
+    make("span", { class: "text" }, ...coloured(text)),
+  );
 }
 
 /** A line with its tokens as elements. @param {string} text */

@@ -20,22 +20,56 @@ export function requestForm(request, commands, on) {
   const about = make("p", { class: "hint", id: "about-program" });
   const packetHint = make("span", { class: "hint" });
   const setupHint = make("span", { class: "hint" });
-  const packets = packetEditor(edited, (name) => request.examples.find((each) => each.name === name)?.body.packets ?? []);
+  const packets = packetEditor(
+    edited,
+    (name) => request.examples.find((each) => each.name === name)?.body.packets ?? [],
+  );
   const setup = setupEditor(edited);
-  const seed = make("input", { id: "seed", size: 8, value: 0, "data-field": "seed", change: () => ((request.body.seed = numeric(seed.value)), edited()) });
-  const pipelines = make("select", { id: "pipelines", change: () => ((request.body.pipelines = /** @type {1 | 2 | 4} */ (Number(pipelines.value))), edited()) }, ...[1, 2, 4].map((value) => make("option", { value }, value)));
-  const packetPart = make("details", { id: "edit-packets" }, make("summary", {}, "Packets ", packetHint), packets.element);
+  const seed = make("input", {
+    id: "seed",
+    size: 8,
+    value: 0,
+    "data-field": "seed",
+    change: () => ((request.body.seed = numeric(seed.value)), edited()),
+  });
+  const pipelines = make(
+    "select",
+    {
+      id: "pipelines",
+      change: () => ((request.body.pipelines = /** @type {1 | 2 | 4} */ (Number(pipelines.value))), edited()),
+    },
+    ...[1, 2, 4].map((value) => make("option", { value }, value)),
+  );
+  const packetPart = make(
+    "details",
+    { id: "edit-packets" },
+    make("summary", {}, "Packets ", packetHint),
+    packets.element,
+  );
   const setupPart = make(
     "details",
     { id: "edit-setup" },
     make("summary", {}, "Set-up of the switch ", setupHint),
     setup.element,
-    make("div", { class: "choices" }, make("label", {}, "Seed of random()", seed), make("label", {}, "Pipelines", pipelines), button("Empty the set-up", "empty-setup", () => setSetup(complete(undefined))), button("As in the example", "reset-setup", () => setSetup(request.fresh().setup))),
+    make(
+      "div",
+      { class: "choices" },
+      make("label", {}, "Seed of random()", seed),
+      make("label", {}, "Pipelines", pipelines),
+      button("Empty the set-up", "empty-setup", () => setSetup(complete(undefined))),
+      button("As in the example", "reset-setup", () => setSetup(request.fresh().setup)),
+    ),
   );
   const lab = labPart(useLab, usePackets);
   lab.classList.remove("card");
   const elements = [
-    make("div", { class: "choices" }, make("label", {}, "Program", programs), make("label", {}, "Example", examples), make("div", { class: "buttons" }, ...commands)),
+    make(
+      "div",
+      { class: "choices" },
+      make("label", {}, "Program", programs),
+      make("label", {}, "Example", examples),
+      make("div", { class: "buttons" }, ...commands),
+    ),
     about,
     make("div", { class: "folded" }, packetPart, setupPart, lab),
   ];
@@ -47,7 +81,11 @@ export function requestForm(request, commands, on) {
 
   function renderHints() {
     const { packets, setup } = request.body;
-    packetHint.textContent = packets.map((each) => (each.message ? `${each.message.op} at port ${each.port}` : `frame at port ${each.port}`)).slice(0, 6).join(", ") + (packets.length > 6 ? ", …" : "");
+    packetHint.textContent =
+      packets
+        .map((each) => (each.message ? `${each.message.op} at port ${each.port}` : `frame at port ${each.port}`))
+        .slice(0, 6)
+        .join(", ") + (packets.length > 6 ? ", …" : "");
     setupHint.textContent = summary(setup);
   }
 
@@ -85,9 +123,27 @@ export function requestForm(request, commands, on) {
     render() {
       const { base, isOwn, example, body } = request;
       const named = request.examples.find((each) => each.name === example);
-      fill(programs, ...request.programs.map((each) => make("option", { value: each.name, selected: !isOwn && each.name === base }, each.name)), make("option", { value: OWN, selected: isOwn }, "own program …"));
-      fill(examples, ...request.examples.map((each) => make("option", { value: each.name, selected: each.name === example }, each.title)));
-      fill(about, ...description(isOwn, request.programs.find((each) => each.name === base), named));
+      fill(
+        programs,
+        ...request.programs.map((each) =>
+          make("option", { value: each.name, selected: !isOwn && each.name === base }, each.name),
+        ),
+        make("option", { value: OWN, selected: isOwn }, "own program …"),
+      );
+      fill(
+        examples,
+        ...request.examples.map((each) =>
+          make("option", { value: each.name, selected: each.name === example }, each.title),
+        ),
+      );
+      fill(
+        about,
+        ...description(
+          isOwn,
+          request.programs.find((each) => each.name === base),
+          named,
+        ),
+      );
       seed.value = String(body.seed ?? 0);
       pipelines.value = String(body.pipelines ?? 1);
       renderHints();

@@ -33,7 +33,8 @@ export function blocksOf(hex, layout) {
     blocks.push(block);
   }
   const rest = hex.slice(2 * end);
-  if (rest) blocks.push({ header: layout.length ? "payload" : "bytes", cells: [{ fields: [], bytes: rest, start: end }] });
+  if (rest)
+    blocks.push({ header: layout.length ? "payload" : "bytes", cells: [{ fields: [], bytes: rest, start: end }] });
   return blocks;
 }
 
@@ -66,13 +67,15 @@ export function byteMap(title, blocks, { before, values, current = "" } = {}) {
   const colours = new Map();
   const rows = blocks.map((block) => {
     const rest = block.cells.length === 1 && !block.cells[0].fields.length;
-    const added = before && !rest && block.cells.length > 0 && !block.cells.some((cell) => before.has(keyOf(block, cell)));
+    const added =
+      before && !rest && block.cells.length > 0 && !block.cells.some((cell) => before.has(keyOf(block, cell)));
     const cells = block.cells.map((cell) => {
       const old = before?.get(keyOf(block, cell));
       const now = values && cell.fields.map((field) => values(block.header, field.name));
       const set = now?.some((value) => value != null);
       const changed = set || (before && !added && old !== cell.bytes);
-      const marked = cell.fields.some((field) => current === `${block.header}.${field.name}`) || current === block.header;
+      const marked =
+        cell.fields.some((field) => current === `${block.header}.${field.name}`) || current === block.header;
       const names = cell.fields.map((field) => field.name).join(", ");
       const notes = [
         `byte ${cell.start}${cell.bytes.length > 2 ? `–${cell.start + cell.bytes.length / 2 - 1}` : ""}`,
@@ -82,9 +85,20 @@ export function byteMap(title, blocks, { before, values, current = "" } = {}) {
       ].filter(Boolean);
       return make(
         "li",
-        { class: `field${changed ? " changed" : ""}${marked ? " marked" : ""}`, title: `${names || block.header}: ${notes.join("; ")}` },
+        {
+          class: `field${changed ? " changed" : ""}${marked ? " marked" : ""}`,
+          title: `${names || block.header}: ${notes.join("; ")}`,
+        },
         names && make("span", { class: "name" }, names),
-        set ? make("span", { class: "bytes" }, make("del", {}, spaced(cell.bytes)), " ", make("ins", {}, now?.map((value) => (value == null ? "=" : spaced(value.slice(2)))).join(" | "))) : make("span", { class: "bytes" }, spaced(cell.bytes)),
+        set
+          ? make(
+              "span",
+              { class: "bytes" },
+              make("del", {}, spaced(cell.bytes)),
+              " ",
+              make("ins", {}, now?.map((value) => (value == null ? "=" : spaced(value.slice(2)))).join(" | ")),
+            )
+          : make("span", { class: "bytes" }, spaced(cell.bytes)),
         changed && !set && make("span", { class: "hidden" }, old != null ? ` changed, was ${old}` : " changed"),
       );
     });
@@ -92,9 +106,19 @@ export function byteMap(title, blocks, { before, values, current = "" } = {}) {
     const stack = block.header.replace(/\[\d+\]$/, "");
     if (!rest && !colours.has(stack)) colours.set(stack, colours.size % 6);
     const place = rest ? "rest" : colours.get(stack);
-    return make("div", { class: `header-row colour-${place}${current === block.header ? " marked" : ""}` }, make("span", { class: "header-name" }, block.header.replace(/^hdr\./, ""), added && make("em", {}, "new")), make("ul", { class: "fields", "aria-label": block.header }, ...cells));
+    return make(
+      "div",
+      { class: `header-row colour-${place}${current === block.header ? " marked" : ""}` },
+      make("span", { class: "header-name" }, block.header.replace(/^hdr\./, ""), added && make("em", {}, "new")),
+      make("ul", { class: "fields", "aria-label": block.header }, ...cells),
+    );
   });
-  return make("figure", { class: "bytemap" }, make("figcaption", {}, title), rows.length ? make("div", { class: "rows" }, ...rows) : make("p", { class: "empty" }, "No bytes."));
+  return make(
+    "figure",
+    { class: "bytemap" },
+    make("figcaption", {}, title),
+    rows.length ? make("div", { class: "rows" }, ...rows) : make("p", { class: "empty" }, "No bytes."),
+  );
 }
 
 /** @param {string} hex */

@@ -19,7 +19,8 @@ import { complete } from "./setup.js";
 
 const PAGE = 1000;
 const MAX_ENTRIES = 10_000;
-const EXPLANATION = "Tables are read by P4Runtime. P4Runtime cannot read the registers of a live switch: they are 0 in the trace unless you set them. A key that the lab has cached may therefore be a miss.";
+const EXPLANATION =
+  "Tables are read by P4Runtime. P4Runtime cannot read the registers of a live switch: they are 0 in the trace unless you set them. A key that the lab has cached may therefore be a miss.";
 
 /**
  * @param {(taken: Taken) => string} use returns a sentence about what was taken
@@ -27,22 +28,50 @@ const EXPLANATION = "Tables are read by P4Runtime. P4Runtime cannot read the reg
  */
 export function labPart(use, usePackets) {
   const body = make("div", { class: "lab-part" });
-  const element = make("details", { class: "card", id: "from-lab", toggle: () => element.open && load() }, make("summary", {}, "Take tables and packets from a running lab"), body);
+  const element = make(
+    "details",
+    { class: "card", id: "from-lab", toggle: () => element.open && load() },
+    make("summary", {}, "Take tables and packets from a running lab"),
+    body,
+  );
 
   async function load() {
     try {
       const labs = /** @type {Schemas["LabSummary"][]} */ (await get("/labs"));
       const ready = labs.filter((each) => each.state === "ready" || each.state === "failed");
-      if (!ready.length) return fill(body, make("p", { class: "empty" }, "No lab is running. ‘netkv up’, or the view Labs, brings one up."));
-      const details = await Promise.all(ready.map((each) => get(`/labs/${encodeURIComponent(each.name)}`).catch(() => null)));
-      const switches = /** @type {Schemas["Lab"][]} */ (details.filter(Boolean)).flatMap((lab) => lab.nodes.filter((node) => node.kind === "switch" && node.running).map((node) => ({ lab, node })));
-      const choice = make("select", { "aria-label": "Switch of a lab" }, ...switches.map(({ lab, node }, at) => make("option", { value: at }, `${lab.name}: ${node.name} (${lab.scheme})`)));
+      if (!ready.length)
+        return fill(
+          body,
+          make("p", { class: "empty" }, "No lab is running. ‘netkv up’, or the view Labs, brings one up."),
+        );
+      const details = await Promise.all(
+        ready.map((each) => get(`/labs/${encodeURIComponent(each.name)}`).catch(() => null)),
+      );
+      const switches = /** @type {Schemas["Lab"][]} */ (details.filter(Boolean)).flatMap((lab) =>
+        lab.nodes.filter((node) => node.kind === "switch" && node.running).map((node) => ({ lab, node })),
+      );
+      const choice = make(
+        "select",
+        { "aria-label": "Switch of a lab" },
+        ...switches.map(({ lab, node }, at) =>
+          make("option", { value: at }, `${lab.name}: ${node.name} (${lab.scheme})`),
+        ),
+      );
       const said = make("p", { class: "hint", role: "status" });
       const take = make("button", { type: "button", id: "take-tables", click: () => taken() }, "Take its tables");
-      const packets = make("button", { type: "button", id: "take-packets", click: () => reading(async (lab, node) => arrived(await get(`${pathOf(lab, node)}/packets`))) }, "Take packets that arrive");
+      const packets = make(
+        "button",
+        {
+          type: "button",
+          id: "take-packets",
+          click: () => reading(async (lab, node) => arrived(await get(`${pathOf(lab, node)}/packets`))),
+        },
+        "Take packets that arrive",
+      );
       const taken = () => reading(async (lab, node) => use(await read(lab, node)));
       const arrived = (/** @type {import("./types.js").Packet[]} */ found) => {
-        if (!found.length) return "No packet arrived within a second. Start the load of the lab, or send requests to it.";
+        if (!found.length)
+          return "No packet arrived within a second. Start the load of the lab, or send requests to it.";
         usePackets(found.map(({ port, frame, title }) => ({ port, frame, title })));
         return `${count(found.length)} ${found.length === 1 ? "packet" : "packets"} arrived. Take the tables, too, and send them.`;
       };
@@ -58,7 +87,14 @@ export function labPart(use, usePackets) {
         }
         take.disabled = packets.disabled = false;
       }
-      fill(body, make("p", { class: "hint" }, EXPLANATION), switches.length ? make("p", { class: "buttons" }, choice, take, packets) : make("p", { class: "empty" }, "No switch of a lab is running."), said);
+      fill(
+        body,
+        make("p", { class: "hint" }, EXPLANATION),
+        switches.length
+          ? make("p", { class: "buttons" }, choice, take, packets)
+          : make("p", { class: "empty" }, "No switch of a lab is running."),
+        said,
+      );
     } catch (error) {
       fill(body, problem(error));
     }
@@ -80,11 +116,18 @@ async function read(lab, node) {
   const taken = { scheme: lab.scheme, entries: [], defaults: [], cached: [], ports: [], more: false };
   for (const { name } of details.tables) {
     for (let offset = 0, more = true; more; offset += PAGE) {
-      const part = /** @type {Schemas["TableContents"]} */ (await get(`${path}/tables/${encodeURIComponent(name)}`, { offset, limit: PAGE }));
+      const part = /** @type {Schemas["TableContents"]} */ (
+        await get(`${path}/tables/${encodeURIComponent(name)}`, { offset, limit: PAGE })
+      );
       const found = part.entries ?? [];
       const room = MAX_ENTRIES - taken.entries.length;
-      taken.entries.push(...found.slice(0, room).map(({ match, action, params, priority }) => ({ table: name, match, action, params, priority })));
-      if (offset === 0 && part.default) taken.defaults.push({ table: name, action: part.default.action, params: part.default.params });
+      taken.entries.push(
+        ...found
+          .slice(0, room)
+          .map(({ match, action, params, priority }) => ({ table: name, match, action, params, priority })),
+      );
+      if (offset === 0 && part.default)
+        taken.defaults.push({ table: name, action: part.default.action, params: part.default.params });
       more = part.more;
       if (found.length > room || (more && found.length === room)) {
         taken.more = true;
@@ -114,7 +157,9 @@ export function usable(taken, program, before) {
   // Of the default actions, those that the control plane has changed.
   const isChanged = (/** @type {import("./types.js").DefaultAction} */ each) => {
     const table = tables.get(each.table);
-    return table && (each.action !== table.default_action || before.defaults.some((other) => other.table === each.table));
+    return (
+      table && (each.action !== table.default_action || before.defaults.some((other) => other.table === each.table))
+    );
   };
   return {
     ...complete(undefined),

@@ -21,8 +21,13 @@ export function differences(body, before) {
   /** @type {Record<string, unknown>} */
   const found = {};
   const same = (/** @type {unknown} */ a, /** @type {unknown} */ b) => JSON.stringify(a) === JSON.stringify(b);
-  for (const name of /** @type {const} */ (["packets", "seed", "pipelines", "defines"])) if (!same(body[name], before[name])) found[name] = body[name];
-  const parts = Object.fromEntries(Object.entries(body.setup).filter(([name, value]) => !same(value, before.setup[/** @type {keyof typeof before.setup} */ (name)])));
+  for (const name of /** @type {const} */ (["packets", "seed", "pipelines", "defines"]))
+    if (!same(body[name], before[name])) found[name] = body[name];
+  const parts = Object.fromEntries(
+    Object.entries(body.setup).filter(
+      ([name, value]) => !same(value, before.setup[/** @type {keyof typeof before.setup} */ (name)]),
+    ),
+  );
   if (Object.keys(parts).length) found.setup = parts;
   return found;
 }
@@ -39,7 +44,9 @@ export async function unpacked(text) {
     if (typeof changes !== "object" || changes === null || Array.isArray(changes)) throw new Error("no object");
     return changes;
   } catch {
-    throw new Error("The changes in this link cannot be read: it was cut off or altered. The example is shown as it is.");
+    throw new Error(
+      "The changes in this link cannot be read: it was cut off or altered. The example is shown as it is.",
+    );
   }
 }
 
@@ -58,12 +65,22 @@ export function curl(program, body) {
  */
 export function traceCommand(file, body, packets) {
   if (!file) return { problem: "‘netkv p4 trace’ needs your program as a file; save it, or use curl." };
-  if (packets.length !== 1) return { problem: "‘netkv p4 trace’ sends one packet; several packets are a packet test (‘netkv p4 stf’), or use curl." };
+  if (packets.length !== 1)
+    return {
+      problem: "‘netkv p4 trace’ sends one packet; several packets are a packet test (‘netkv p4 stf’), or use curl.",
+    };
   const { setup } = body;
-  if (Object.values(setup ?? {}).some((each) => Array.isArray(each) && each.length > 0)) return { problem: "‘netkv p4 trace’ takes a set-up as a packet test (--setup FILE.stf) and not as JSON; use curl." };
-  const defines = Object.entries(body.defines ?? {}).map(([name, value]) => ` -D ${quoted(value ? `${name}=${value}` : name)}`);
+  if (Object.values(setup ?? {}).some((each) => Array.isArray(each) && each.length > 0))
+    return {
+      problem: "‘netkv p4 trace’ takes a set-up as a packet test (--setup FILE.stf) and not as JSON; use curl.",
+    };
+  const defines = Object.entries(body.defines ?? {}).map(
+    ([name, value]) => ` -D ${quoted(value ? `${name}=${value}` : name)}`,
+  );
   const more = `${body.seed ? ` --seed ${body.seed}` : ""}${body.pipelines && body.pipelines !== 1 ? ` --pipelines ${body.pipelines}` : ""}`;
-  return { command: `netkv p4 trace p4/${file} ${packets[0].arrives.bytes} --port ${packets[0].arrives.port}${more}${defines.join("")}\n` };
+  return {
+    command: `netkv p4 trace p4/${file} ${packets[0].arrives.bytes} --port ${packets[0].arrives.port}${more}${defines.join("")}\n`,
+  };
 }
 
 /** A request without its null fields. @template T @param {T} value @returns {T} */

@@ -13,7 +13,8 @@ export function mark(place, fields, reveal) {
     for (let path = field; path; path = path.includes(".") ? path.slice(0, path.lastIndexOf(".")) : "") {
       const found = place.querySelector(`[data-field="${CSS.escape(path)}"]`);
       if (!found) continue;
-      for (let each = found.parentElement; each; each = each.parentElement) if (each instanceof HTMLDetailsElement) each.open = true;
+      for (let each = found.parentElement; each; each = each.parentElement)
+        if (each instanceof HTMLDetailsElement) each.open = true;
       found.setAttribute("aria-invalid", "true");
       const message = make("span", { class: "field-error" }, detail);
       if (found instanceof HTMLTableCellElement || found instanceof HTMLFieldSetElement) found.append(message);

@@ -10,9 +10,29 @@ const NAME = "program.p4";
 /** @param {() => void} changed */
 export function ownProgram(changed) {
   const numbers = make("div", { class: "line-numbers", "aria-hidden": "true" });
-  const area = make("textarea", { id: "own-source", class: "own-source", spellcheck: "false", wrap: "off", "aria-label": "Source of the program", "data-field": "source", input: () => (count(), changed()), scroll: () => (numbers.scrollTop = area.scrollTop) });
+  const area = make("textarea", {
+    id: "own-source",
+    class: "own-source",
+    spellcheck: "false",
+    wrap: "off",
+    "aria-label": "Source of the program",
+    "data-field": "source",
+    input: () => (count(), changed()),
+    scroll: () => (numbers.scrollTop = area.scrollTop),
+  });
   const errors = make("ul", { class: "plain own-errors", id: "own-errors", role: "status" });
-  const element = make("section", { class: "card", "aria-label": "Own program" }, make("h2", {}, "Own program"), make("p", { class: "hint" }, "P4_16 for v1model. It may include what ships, such as \"common/headers.p4\". Its name in messages is program.p4."), make("div", { class: "editor" }, numbers, area), errors);
+  const element = make(
+    "section",
+    { class: "card", "aria-label": "Own program" },
+    make("h2", {}, "Own program"),
+    make(
+      "p",
+      { class: "hint" },
+      'P4_16 for v1model. It may include what ships, such as "common/headers.p4". Its name in messages is program.p4.',
+    ),
+    make("div", { class: "editor" }, numbers, area),
+    errors,
+  );
   /** Lines with errors. @type {Set<number>} */
   let wrong = new Set();
   let drawn = "";
@@ -44,7 +64,9 @@ export function ownProgram(changed) {
         make(
           "li",
           { class: each.severity === "error" ? "bad" : "" },
-          each.file === NAME && each.line > 0 ? make("button", { type: "button", class: "link", click: () => goTo(each.line) }, `Line ${each.line}`) : each.file,
+          each.file === NAME && each.line > 0
+            ? make("button", { type: "button", class: "link", click: () => goTo(each.line) }, `Line ${each.line}`)
+            : each.file,
           `: ${each.message}${each.help ? ` ${each.help}` : ""}`,
           each.source_line && make("code", { class: "source-line" }, each.source_line.trim()),
         ),
@@ -71,7 +93,9 @@ export function ownProgram(changed) {
     get: () => area.value,
     /** Compiles it, and shows its errors. @param {Record<string, string>} files @param {Record<string, string>} defines @returns {Promise<import("./types.js").CheckResult>} */
     async check(files, defines) {
-      const result = /** @type {import("./types.js").CheckResult} */ (await send("POST", "/programs/check", { source: area.value, files, defines }));
+      const result = /** @type {import("./types.js").CheckResult} */ (
+        await send("POST", "/programs/check", { source: area.value, files, defines })
+      );
       show([...result.errors, ...result.warnings]);
       return result;
     },

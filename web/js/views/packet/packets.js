@@ -46,7 +46,12 @@ export function packetEditor(changed, packetsOf) {
   /** @param {Packet} packet @param {number} index */
   function one(packet, index) {
     const at = `packets.${index}`;
-    const kind = make("select", { change: () => convert(kind.value) }, make("option", { value: "message", selected: Boolean(packet.message) }, "message of netkv"), make("option", { value: "frame", selected: !packet.message }, "bytes in hex"));
+    const kind = make(
+      "select",
+      { change: () => convert(kind.value) },
+      make("option", { value: "message", selected: Boolean(packet.message) }, "message of netkv"),
+      make("option", { value: "frame", selected: !packet.message }, "bytes in hex"),
+    );
     /** @param {string} to */
     function convert(to) {
       if (to === "message") {
@@ -61,13 +66,40 @@ export function packetEditor(changed, packetsOf) {
     const message = packet.message;
     const fields = message
       ? [
-          text("Operation", `${at}.message.op`, message.op, (value) => (message.op = value), { list: "operations", size: 9 }),
-          text("Key", `${at}.message.key`, message.key, (value) => (message.key = value), { list: "known-keys", size: 36, title: "A text of up to 16 bytes, 0x… with 32 digits, or #0 for the first key of a load" }),
-          text("Value", `${at}.message.value`, message.value ?? "", (value) => (message.value = value), { size: 18, title: "A text, or bytes as 0x…" }),
-          text("From", `${at}.message.source`, message.source ?? "client-1", (value) => (message.source = value), { size: 10, title: "A host such as client-1, or an IPv4 address" }),
-          text("To", `${at}.message.destination`, message.destination ?? "service", (value) => (message.destination = value), { size: 10, title: "A host, an IPv4 address, or ‘service’: the owner of the key" }),
-          text("Request", `${at}.message.request`, String(message.request ?? 1), (value) => (message.request = whole(value)), { size: 8 }),
-          text("Status", `${at}.message.status`, message.status ?? "OK", (value) => (message.status = value), { size: 6 }),
+          text("Operation", `${at}.message.op`, message.op, (value) => (message.op = value), {
+            list: "operations",
+            size: 9,
+          }),
+          text("Key", `${at}.message.key`, message.key, (value) => (message.key = value), {
+            list: "known-keys",
+            size: 36,
+            title: "A text of up to 16 bytes, 0x… with 32 digits, or #0 for the first key of a load",
+          }),
+          text("Value", `${at}.message.value`, message.value ?? "", (value) => (message.value = value), {
+            size: 18,
+            title: "A text, or bytes as 0x…",
+          }),
+          text("From", `${at}.message.source`, message.source ?? "client-1", (value) => (message.source = value), {
+            size: 10,
+            title: "A host such as client-1, or an IPv4 address",
+          }),
+          text(
+            "To",
+            `${at}.message.destination`,
+            message.destination ?? "service",
+            (value) => (message.destination = value),
+            { size: 10, title: "A host, an IPv4 address, or ‘service’: the owner of the key" },
+          ),
+          text(
+            "Request",
+            `${at}.message.request`,
+            String(message.request ?? 1),
+            (value) => (message.request = whole(value)),
+            { size: 8 },
+          ),
+          text("Status", `${at}.message.status`, message.status ?? "OK", (value) => (message.status = value), {
+            size: 6,
+          }),
         ]
       : [frame(packet, at)];
     return make(
@@ -75,22 +107,46 @@ export function packetEditor(changed, packetsOf) {
       { class: "packet", "data-field": at },
       make("legend", {}, `Packet ${index + 1}${packet.title ? `: ${packet.title}` : ""}`),
       make("label", {}, "As", kind),
-      text("Port", `${at}.port`, String(packet.port), (value) => (packet.port = whole(value)), { list: "known-ports", size: 5 }),
+      text("Port", `${at}.port`, String(packet.port), (value) => (packet.port = whole(value)), {
+        list: "known-ports",
+        size: 5,
+      }),
       ...fields,
-      packets.length > 1 && make("button", { type: "button", class: "quiet", "aria-label": `Remove packet ${index + 1}`, click: () => (packets.splice(index, 1), rebuilt()) }, "✕ Remove"),
+      packets.length > 1 &&
+        make(
+          "button",
+          {
+            type: "button",
+            class: "quiet",
+            "aria-label": `Remove packet ${index + 1}`,
+            click: () => (packets.splice(index, 1), rebuilt()),
+          },
+          "✕ Remove",
+        ),
     );
   }
 
   /** @param {Packet} packet @param {string} at */
   function frame(packet, at) {
-    const input = make("textarea", { rows: 3, spellcheck: "false", "data-field": `${at}.frame`, change: () => ((packet.frame = input.value), changed()) });
+    const input = make("textarea", {
+      rows: 3,
+      spellcheck: "false",
+      "data-field": `${at}.frame`,
+      change: () => ((packet.frame = input.value), changed()),
+    });
     input.value = packet.frame ?? "";
     return make("label", { class: "wide-field" }, "Frame", input);
   }
 
   /** @param {string} label @param {string} field @param {string} value @param {(value: string) => unknown} set @param {Record<string, unknown>} [attributes] */
   function text(label, field, value, set, attributes = {}) {
-    const input = make("input", { ...attributes, value, spellcheck: "false", "data-field": field, change: () => (set(input.value), changed()) });
+    const input = make("input", {
+      ...attributes,
+      value,
+      spellcheck: "false",
+      "data-field": field,
+      change: () => (set(input.value), changed()),
+    });
     return make("label", {}, label, input);
   }
 
@@ -130,7 +186,17 @@ export function packetEditor(changed, packetsOf) {
 
 /** A read of the first key of a load. @returns {NonNullable<Packet["message"]>} */
 export function newMessage() {
-  return { op: "GET", key: "#0", source: "client-1", destination: "service", request: 1, status: "OK", value: "", cache_hit: false, upper: false };
+  return {
+    op: "GET",
+    key: "#0",
+    source: "client-1",
+    destination: "service",
+    request: 1,
+    status: "OK",
+    value: "",
+    cache_hit: false,
+    upper: false,
+  };
 }
 
 /** @param {string} text */

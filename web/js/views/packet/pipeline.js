@@ -15,7 +15,14 @@ const TOP = 14;
 const MAX_ROWS = 40;
 
 /** The blocks of v1model as boxes of the picture. @type {Record<string, "Parser" | "Ingress" | "Egress" | "Deparser">} */
-const BOX_OF = { Parser: "Parser", VerifyChecksum: "Parser", Ingress: "Ingress", Egress: "Egress", ComputeChecksum: "Deparser", Deparser: "Deparser" };
+const BOX_OF = {
+  Parser: "Parser",
+  VerifyChecksum: "Parser",
+  Ingress: "Ingress",
+  Egress: "Egress",
+  ComputeChecksum: "Deparser",
+  Deparser: "Deparser",
+};
 
 /**
  * @param {Schemas["Step"][]} steps
@@ -42,21 +49,38 @@ export function pipeline(steps, passes, choose) {
     wires.push(draw("path", { class: `wire ${kind}`, d, "marker-end": "url(#packet-arrow)" }));
   };
   /** @param {number} x @param {number} y @param {string} words @param {string} kind @param {string} [anchor] */
-  const note = (x, y, words, kind, anchor = "start") => parts.push(draw("text", { class: kind, x, y, "text-anchor": anchor }, words));
+  const note = (x, y, words, kind, anchor = "start") =>
+    parts.push(draw("text", { class: kind, x, y, "text-anchor": anchor }, words));
 
   /** @param {number} index @param {"Parser" | "Ingress" | "Egress" | "Deparser"} name @param {number} row @param {string} [below] */
   const box = (index, name, row, below) => {
     const pass = passes[index];
-    const first = steps.findIndex((step, at) => at >= pass.first && at <= pass.last && step.block != null && BOX_OF[step.block] === name);
+    const first = steps.findIndex(
+      (step, at) => at >= pass.first && at <= pass.last && step.block != null && BOX_OF[step.block] === name,
+    );
     const working = first >= 0;
     const x = COLUMNS[name];
     const text = [below, working ? "" : "no statements"].filter(Boolean).join(", ");
     const group = draw(
       "g",
-      { class: `box passed${working ? "" : " without"}`, ...(working ? { role: "button", tabindex: 0, "aria-label": `${name} of pass ${index + 1}: step ${first + 1}`, click: () => choose(first), keydown: (/** @type {KeyboardEvent} */ event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), choose(first)) } : {}) },
+      {
+        class: `box passed${working ? "" : " without"}`,
+        ...(working
+          ? {
+              role: "button",
+              tabindex: 0,
+              "aria-label": `${name} of pass ${index + 1}: step ${first + 1}`,
+              click: () => choose(first),
+              keydown: (/** @type {KeyboardEvent} */ event) =>
+                (event.key === "Enter" || event.key === " ") && (event.preventDefault(), choose(first)),
+            }
+          : {}),
+      },
       draw("rect", { x, y: middle(row) - BOX.height / 2, width: BOX.width, height: BOX.height, rx: 7 }),
       draw("text", { x: x + BOX.width / 2, y: middle(row) + (text ? -2 : 5), "text-anchor": "middle" }, name),
-      text ? draw("text", { class: "small", x: x + BOX.width / 2, y: middle(row) + 13, "text-anchor": "middle" }, text) : null,
+      text
+        ? draw("text", { class: "small", x: x + BOX.width / 2, y: middle(row) + 13, "text-anchor": "middle" }, text)
+        : null,
     );
     boxes.set(`${index} ${name}`, group);
     parts.push(group);
@@ -78,7 +102,8 @@ export function pipeline(steps, passes, choose) {
       box(ingress, "Parser", row);
       wire(COLUMNS.Parser + BOX.width, y, COLUMNS.Ingress - 3, y);
       box(ingress, "Ingress", row, pass.number == null ? "" : `pipeline ${pass.number}`);
-      if (egress >= 0) wires.push(draw("path", { class: "wire", d: `M${COLUMNS.Ingress + BOX.width} ${y}H${managerLeft + 46}` }));
+      if (egress >= 0)
+        wires.push(draw("path", { class: "wire", d: `M${COLUMNS.Ingress + BOX.width} ${y}H${managerLeft + 46}` }));
       else wire(COLUMNS.Ingress + BOX.width, y, managerLeft - 3, y);
       if (pass.end === "dropped" && egress < 0) {
         parts.push(cross(managerLeft + 14, y));
@@ -92,8 +117,22 @@ export function pipeline(steps, passes, choose) {
       if (ingress < 0 && origin >= 0) {
         const ofEgress = passes[pass.from]?.pipeline === "egress";
         // A clone of egress enters the queue before egress again.
-        if (ofEgress) wires.push(draw("path", { class: "wire branch", d: `M${COLUMNS.Egress + BOX.width / 2} ${middle(origin) + BOX.height / 2}V${y - ROW / 2 + 6}H${managerLeft + 60}V${y - 17}`, "marker-end": "url(#packet-arrow)" }));
-        else wires.push(draw("path", { class: `wire${branch ? " branch" : ""}`, d: `M${managerLeft + 60} ${middle(origin) + 14}V${y - 17}`, "marker-end": "url(#packet-arrow)" }));
+        if (ofEgress)
+          wires.push(
+            draw("path", {
+              class: "wire branch",
+              d: `M${COLUMNS.Egress + BOX.width / 2} ${middle(origin) + BOX.height / 2}V${y - ROW / 2 + 6}H${managerLeft + 60}V${y - 17}`,
+              "marker-end": "url(#packet-arrow)",
+            }),
+          );
+        else
+          wires.push(
+            draw("path", {
+              class: `wire${branch ? " branch" : ""}`,
+              d: `M${managerLeft + 60} ${middle(origin) + 14}V${y - 17}`,
+              "marker-end": "url(#packet-arrow)",
+            }),
+          );
       }
       if (branch) note(managerLeft + 40, ingress < 0 ? y + 4 : y - 20, pass.label, "small branch", "end");
       wire(managerLeft + 76, y, COLUMNS.Egress - 3, y, branch ? "branch" : "");
@@ -110,24 +149,53 @@ export function pipeline(steps, passes, choose) {
           note(COLUMNS.out + 4, y + 12, `port ${pass.port}`, "port");
         } else {
           const next = passes.findIndex((each) => each.from === egress && each.cause === "recirculation");
-          note(COLUMNS.Deparser + BOX.width + 10, y + 5, next >= 0 ? "↺ recirculated" : "dropped", next >= 0 ? "small branch" : "dropped");
+          note(
+            COLUMNS.Deparser + BOX.width + 10,
+            y + 5,
+            next >= 0 ? "↺ recirculated" : "dropped",
+            next >= 0 ? "small branch" : "dropped",
+          );
         }
       }
     }
     if (egress >= 0) {
       parts.push(
-        draw("g", { class: "box manager passed" }, draw("circle", { cx: managerLeft + 60, cy: y, r: 14 }), draw("text", { x: managerLeft + 60, y: y + 4, "text-anchor": "middle" }, "TM")),
+        draw(
+          "g",
+          { class: "box manager passed" },
+          draw("circle", { cx: managerLeft + 60, cy: y, r: 14 }),
+          draw("text", { x: managerLeft + 60, y: y + 4, "text-anchor": "middle" }, "TM"),
+        ),
       );
     }
   }
   const picture = draw(
     "svg",
     { viewBox: `0 0 ${WIDTH} ${height}`, role: "group", "aria-label": "Blocks of the switch that the packet passed" },
-    draw("defs", {}, draw("marker", { id: "packet-arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, draw("path", { d: "M0 0L8 4L0 8z" }))),
+    draw(
+      "defs",
+      {},
+      draw(
+        "marker",
+        {
+          id: "packet-arrow",
+          viewBox: "0 0 8 8",
+          refX: 7,
+          refY: 4,
+          markerWidth: 7,
+          markerHeight: 7,
+          orient: "auto-start-reverse",
+        },
+        draw("path", { d: "M0 0L8 4L0 8z" }),
+      ),
+    ),
     ...wires,
     ...parts,
   );
-  const more = rows.length > MAX_ROWS ? make("p", { class: "hint" }, `${rows.length - MAX_ROWS} further passes are in the list of steps only.`) : null;
+  const more =
+    rows.length > MAX_ROWS
+      ? make("p", { class: "hint" }, `${rows.length - MAX_ROWS} further passes are in the list of steps only.`)
+      : null;
   const element = make("div", { class: "pipeline" }, scrolling("The pipeline as a picture", picture));
   if (more) element.append(more);
   return {
@@ -160,5 +228,8 @@ function rowsOf(passes) {
 
 /** @param {number} x @param {number} y */
 function cross(x, y) {
-  return draw("path", { class: "cross", d: `M${x - 6} ${y - 6}L${x + 6} ${y + 6}M${x + 6} ${y - 6}L${x - 6} ${y + 6}` });
+  return draw("path", {
+    class: "cross",
+    d: `M${x - 6} ${y - 6}L${x + 6} ${y + 6}M${x + 6} ${y - 6}L${x - 6} ${y + 6}`,
+  });
 }

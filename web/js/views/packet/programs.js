@@ -8,7 +8,9 @@ import { make } from "../../core/dom.js";
 
 /** All programs, and the name of the one to begin with: that of the first scheme with a cache in the switch. */
 export async function programsAndFirst() {
-  const [programs, { schemes }] = /** @type {[Program[], Schemas["Schemes"]]} */ (await Promise.all([get("/programs"), get("/schemes")]));
+  const [programs, { schemes }] = /** @type {[Program[], Schemas["Schemes"]]} */ (
+    await Promise.all([get("/programs"), get("/schemes")])
+  );
   const caching = schemes.find((each) => each.kind === "switch-cache")?.name;
   const found = programs.find((each) => each.schemes.some(({ scheme }) => scheme === caching)) ?? programs[0];
   return /** @type {const} */ ([programs, found.name]);
@@ -18,7 +20,10 @@ export async function programsAndFirst() {
 export async function programAndExamples(name) {
   const path = `/programs/${encodeURIComponent(name)}`;
   const [details, examples] = await Promise.all([get(path), get(`${path}/examples`)]);
-  return { details: /** @type {Schemas["ProgramDetails"]} */ (details), examples: /** @type {Schemas["TraceExample"][]} */ (examples) };
+  return {
+    details: /** @type {Schemas["ProgramDetails"]} */ (details),
+    examples: /** @type {Schemas["TraceExample"][]} */ (examples),
+  };
 }
 
 /**
@@ -37,7 +42,9 @@ export function description(isOwn, program, example) {
   return [
     make("code", {}, `p4/${program.file}`),
     `: runs on ${where} of ${uses.slice(0, 4).join(", ")}${uses.length > 4 ? ` and ${uses.length - 4} more` : ""}. `,
-    example ? `The set-up is that of switch ‘${example.switch}’ in a small simulated lab of ${example.scheme}${example.cached_keys.length ? `, which caches ${example.cached_keys.length} keys` : ""}.` : "",
+    example
+      ? `The set-up is that of switch ‘${example.switch}’ in a small simulated lab of ${example.scheme}${example.cached_keys.length ? `, which caches ${example.cached_keys.length} keys` : ""}.`
+      : "",
   ];
 }
 

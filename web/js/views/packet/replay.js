@@ -45,7 +45,8 @@ export function passesOf(steps) {
   let goesOn = false;
   /** @param {Waiting[]} queue @param {Partial<Waiting>} waiting @param {number} [copies] */
   const enqueue = (queue, waiting, copies = 1) => {
-    for (let each = 0; each < copies; each++) queue.push({ from: passes.length - 1, cause: "unicast", label: "", parsed: false, ...waiting });
+    for (let each = 0; each < copies; each++)
+      queue.push({ from: passes.length - 1, cause: "unicast", label: "", parsed: false, ...waiting });
   };
   steps.forEach((step, at) => {
     const pass = passes.at(-1);
@@ -56,13 +57,31 @@ export function passesOf(steps) {
         const found = (pipeline === "ingress" ? ingress : egress).shift();
         // A clone session may have several replicas: further passes have the cause of the one before.
         const again = passes.at(-1);
-        const origin = found ?? (again && pipeline === "egress" ? { from: again.from, cause: again.cause, label: again.label, parsed: again.parsed } : { from: -1, cause: /** @type {const} */ ("arrival"), label: "", parsed: pipeline === "ingress" });
-        passes.push({ ...origin, pipeline, port: step.port ?? 0, number: step.number ?? null, first: at, last: at, blocks: new Set(), end: "" });
+        const origin =
+          found ??
+          (again && pipeline === "egress"
+            ? { from: again.from, cause: again.cause, label: again.label, parsed: again.parsed }
+            : { from: -1, cause: /** @type {const} */ ("arrival"), label: "", parsed: pipeline === "ingress" });
+        passes.push({
+          ...origin,
+          pipeline,
+          port: step.port ?? 0,
+          number: step.number ?? null,
+          first: at,
+          last: at,
+          blocks: new Set(),
+          end: "",
+        });
         goesOn = pipeline === "ingress";
         return;
       }
       case "clone":
-        if (step.known) enqueue(egress, { cause: "clone", label: `clone to session ${step.session}`, parsed: step.pipeline === "ingress" });
+        if (step.known)
+          enqueue(egress, {
+            cause: "clone",
+            label: `clone to session ${step.session}`,
+            parsed: step.pipeline === "ingress",
+          });
         break;
       case "multicast":
         goesOn = false;
@@ -134,11 +153,19 @@ function copied(headers) {
 
 /** @param {Headers} headers @param {Step} step */
 function apply(headers, step) {
-  if (step.kind === "extract") headers.set(step.header ?? "", { valid: true, fields: new Map((step.fields ?? []).map(({ name, value }) => [name, value])) });
+  if (step.kind === "extract")
+    headers.set(step.header ?? "", {
+      valid: true,
+      fields: new Map((step.fields ?? []).map(({ name, value }) => [name, value])),
+    });
   else if (step.kind === "validity") {
     const name = step.header ?? "";
     headers.set(name, { valid: Boolean(step.valid), fields: headers.get(name)?.fields ?? new Map() });
-  } else if ((step.kind === "assign" || step.kind === "computed" || step.kind === "register_read") && step.name && step.value) {
+  } else if (
+    (step.kind === "assign" || step.kind === "computed" || step.kind === "register_read") &&
+    step.name &&
+    step.value
+  ) {
     const dot = step.name.lastIndexOf(".");
     headers.get(step.name.slice(0, dot))?.fields.set(step.name.slice(dot + 1), step.value);
   }
@@ -164,7 +191,16 @@ export function arrivalLayout(steps, passes, known, until = Infinity) {
     if (skipped) start = Number(skipped[1]);
     if (step.kind !== "extract") continue;
     const name = step.header ?? "";
-    const [segment] = placed([[name, widths(known, name) ?? (step.fields ?? []).map((field) => ({ name: field.name, bits: 4 * (field.value.length - 2) }))]], start);
+    const [segment] = placed(
+      [
+        [
+          name,
+          widths(known, name) ??
+            (step.fields ?? []).map((field) => ({ name: field.name, bits: 4 * (field.value.length - 2) })),
+        ],
+      ],
+      start,
+    );
     segments.push(segment);
     start += segment.bits;
   }
@@ -193,7 +229,9 @@ export function departureLayouts(steps, passes, known) {
       const fields = widths(known, name);
       if (fields) parts.push([name, fields]);
       // A stack: its valid elements.
-      else for (const each of known) if (each.name.startsWith(`${name}[`) && headers?.get(each.name)?.valid) parts.push([each.name, each.fields]);
+      else
+        for (const each of known)
+          if (each.name.startsWith(`${name}[`) && headers?.get(each.name)?.valid) parts.push([each.name, each.fields]);
     }
     layouts.push(placed(parts));
   }
@@ -259,10 +297,13 @@ export function changedCells(cells, after) {
     const name = `${cell.register}[${cell.index}]`;
     const old = before.get(name)?.value ?? 0;
     before.delete(name);
-    if (big(old) !== big(cell.value)) changes.push({ register: cell.register, index: cell.index, before: String(old), after: String(cell.value) });
+    if (big(old) !== big(cell.value))
+      changes.push({ register: cell.register, index: cell.index, before: String(old), after: String(cell.value) });
   }
   // After the last packet, cells that are 0 are left out.
-  for (const cell of before.values()) if (big(cell.value)) changes.push({ register: cell.register, index: cell.index, before: String(cell.value), after: "0x0" });
+  for (const cell of before.values())
+    if (big(cell.value))
+      changes.push({ register: cell.register, index: cell.index, before: String(cell.value), after: "0x0" });
   return changes;
 }
 

@@ -57,7 +57,12 @@ export function resultView(moved) {
       packets.length > 1 && tabs(packets),
       make("p", { class: `outcome outcome-${kind}`, id: "outcome" }, make("strong", {}, title), ` ${text}`),
       picture.element,
-      one.steps_left_out > 0 && make("p", { class: "hint" }, `${one.steps_left_out.toLocaleString("en")} further steps are left out: an answer has at most 20,000.`),
+      one.steps_left_out > 0 &&
+        make(
+          "p",
+          { class: "hint" },
+          `${one.steps_left_out.toLocaleString("en")} further steps are left out: an answer has at most 20,000.`,
+        ),
     );
     element.hidden = false;
     element.classList.remove("stale");
@@ -74,7 +79,17 @@ export function resultView(moved) {
         show(index, 0);
         moved();
       };
-      return make("button", { type: "button", id: `packet-${index}`, class: "quiet", "aria-pressed": String(index === at.packet), click: chosen }, `${index + 1}. ${each.title || each.arrives.message?.op || "frame"}`);
+      return make(
+        "button",
+        {
+          type: "button",
+          id: `packet-${index}`,
+          class: "quiet",
+          "aria-pressed": String(index === at.packet),
+          click: chosen,
+        },
+        `${index + 1}. ${each.title || each.arrives.message?.op || "frame"}`,
+      );
     };
     return make("div", { class: "tabs", role: "group", "aria-label": "Packets" }, ...packets.map(tab));
   }

@@ -21,15 +21,44 @@ export function stepList(changed, filtered) {
   let current = 0;
   let playing = 0;
   const space = make("div", { class: "space", role: "presentation" });
-  const list = make("div", { class: "steps", id: "steps", role: "listbox", tabindex: 0, "aria-label": "Steps of the packet", scroll: () => render(), keydown: pressed }, space);
-  const slider = make("input", { type: "range", id: "step-slider", min: 0, value: 0, "aria-label": "Step", input: () => choose(rows[Number(slider.value)] ?? 0) });
-  const play = make("button", { type: "button", class: "quiet", id: "play", click: () => (playing ? stop() : start()) }, "▶ Play");
+  const list = make(
+    "div",
+    {
+      class: "steps",
+      id: "steps",
+      role: "listbox",
+      tabindex: 0,
+      "aria-label": "Steps of the packet",
+      scroll: () => render(),
+      keydown: pressed,
+    },
+    space,
+  );
+  const slider = make("input", {
+    type: "range",
+    id: "step-slider",
+    min: 0,
+    value: 0,
+    "aria-label": "Step",
+    input: () => choose(rows[Number(slider.value)] ?? 0),
+  });
+  const play = make(
+    "button",
+    { type: "button", class: "quiet", id: "play", click: () => (playing ? stop() : start()) },
+    "▶ Play",
+  );
   const position = make("span", { class: "hint position", id: "position" });
   const main = make("input", { type: "checkbox", id: "main-steps", change: () => filter(main.checked) });
   const element = make(
     "section",
     { class: "card step-card", "aria-label": "Steps" },
-    make("div", { class: "head" }, make("h2", {}, "Steps"), make("label", { class: "check" }, main, "main steps only"), position),
+    make(
+      "div",
+      { class: "head" },
+      make("h2", {}, "Steps"),
+      make("label", { class: "check" }, main, "main steps only"),
+      position,
+    ),
     make("div", { class: "player" }, play, slider),
     list,
     make("p", { class: "hint keys" }, "Keys: j and k or arrows, Home, End; p plays."),
@@ -41,7 +70,14 @@ export function stepList(changed, filtered) {
   /** @param {KeyboardEvent} event */
   function pressed(event) {
     const at = Math.max(0, rowOf(current));
-    const next = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + PAGE, PageUp: at - PAGE, Home: 0, End: rows.length - 1 }[event.key];
+    const next = {
+      ArrowDown: at + 1,
+      ArrowUp: at - 1,
+      PageDown: at + PAGE,
+      PageUp: at - PAGE,
+      Home: 0,
+      End: rows.length - 1,
+    }[event.key];
     if (next === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     stop();
@@ -51,7 +87,12 @@ export function stepList(changed, filtered) {
   /** Keys that work everywhere but in fields. @param {KeyboardEvent} event */
   function shortcut(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || !rows.length) return;
-    if (/** @type {Element} */ (event.target).closest?.("input:not([type=range], [type=checkbox]), select, textarea, [contenteditable]")) return;
+    if (
+      /** @type {Element} */ (event.target).closest?.(
+        "input:not([type=range], [type=checkbox]), select, textarea, [contenteditable]",
+      )
+    )
+      return;
     if (event.key === "p") return playing ? stop() : start();
     const by = { j: 1, k: -1 }[event.key];
     if (!by) return;
@@ -129,10 +170,26 @@ export function stepList(changed, filtered) {
     const chosen = row === now;
     const element = make(
       "div",
-      { class: `step kind-${group}${step.block ? " inner" : ""}`, id: `step-${index}`, role: "option", "aria-selected": String(chosen), "aria-posinset": row + 1, "aria-setsize": rows.length, title: step.text.slice(0, 400), click: () => (stop(), choose(index)) },
+      {
+        class: `step kind-${group}${step.block ? " inner" : ""}`,
+        id: `step-${index}`,
+        role: "option",
+        "aria-selected": String(chosen),
+        "aria-posinset": row + 1,
+        "aria-setsize": rows.length,
+        title: step.text.slice(0, 400),
+        click: () => (stop(), choose(index)),
+      },
       make("span", { class: "sign", "aria-hidden": "true" }, sign),
       make("span", { class: "word" }, step.kind === "pass" ? step.pipeline : word),
-      step.kind === "table" ? make("span", { class: "text" }, make("b", { class: step.hit ? "hit" : "miss" }, step.hit ? "hit" : "miss"), shortText(step).slice(4)) : make("span", { class: "text" }, shortText(step).slice(0, 200)),
+      step.kind === "table"
+        ? make(
+            "span",
+            { class: "text" },
+            make("b", { class: step.hit ? "hit" : "miss" }, step.hit ? "hit" : "miss"),
+            shortText(step).slice(4),
+          )
+        : make("span", { class: "text" }, shortText(step).slice(0, 200)),
       step.file && make("span", { class: "where" }, `${step.file.split("/").pop()}:${step.line}`),
     );
     element.style.top = `${row * HEIGHT}px`;

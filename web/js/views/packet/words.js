@@ -67,9 +67,13 @@ export function shortText(step) {
     case "enter":
       return withoutControl((step.label ?? "").replace(/:$/, ""));
     case "register_read":
-      return step.value == null ? step.text : `read ${shortName(step.register ?? "")}[${step.index}] = ${brief(step.value)}`;
+      return step.value == null
+        ? step.text
+        : `read ${shortName(step.register ?? "")}[${step.index}] = ${brief(step.value)}`;
     case "register_write":
-      return step.value == null ? step.text : `write ${shortName(step.register ?? "")}[${step.index}] = ${brief(step.value)}`;
+      return step.value == null
+        ? step.text
+        : `write ${shortName(step.register ?? "")}[${step.index}] = ${brief(step.value)}`;
     default:
       return withoutControl(step.text);
   }
@@ -78,7 +82,12 @@ export function shortText(step) {
 /** `NetkvIngress.lookup.cache` → `lookup.cache`. @param {string} name */
 export function shortName(name) {
   const parts = name.split(".");
-  return parts.length > 1 ? parts.slice(-2).join(".").replace(/^Netkv(Ingress|Egress|Parser)\./, "") : name;
+  return parts.length > 1
+    ? parts
+        .slice(-2)
+        .join(".")
+        .replace(/^Netkv(Ingress|Egress|Parser)\./, "")
+    : name;
 }
 
 /** A text without the names of the outermost controls, which its block says. @param {string} text */
@@ -103,7 +112,8 @@ export function meaning(value, bits, name = "") {
   const digits = number.toString(16);
   const field = name.split(".").pop() ?? "";
   if (bits === 48) return digits.padStart(12, "0").replace(/..(?=.)/g, "$&:");
-  if (bits === 32 && /^(src|dst|address|addr|ip|src_addr|dst_addr|.*_address)$/i.test(field)) return [24n, 16n, 8n, 0n].map((shift) => Number((number >> shift) & 255n)).join(".");
+  if (bits === 32 && /^(src|dst|address|addr|ip|src_addr|dst_addr|.*_address)$/i.test(field))
+    return [24n, 16n, 8n, 0n].map((shift) => Number((number >> shift) & 255n)).join(".");
   if (bits != null && bits >= 64) return textOf(digits.padStart(bits / 4, "0"));
   const decimal = number.toString();
   return decimal === value || number < 10n ? (number < 10n && value.startsWith("0x") ? decimal : "") : decimal;
@@ -121,5 +131,8 @@ export function textOf(digits) {
 export function hexOfText(text, bits) {
   const bytes = new TextEncoder().encode(text);
   if (bytes.length * 8 > bits) return null;
-  return `0x${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("").padEnd(bits / 4, "0")}`;
+  return `0x${[...bytes]
+    .map((byte) => byte.toString(16).padStart(2, "0"))
+    .join("")
+    .padEnd(bits / 4, "0")}`;
 }

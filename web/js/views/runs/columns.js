@@ -18,8 +18,20 @@ import * as metrics from "../../core/metrics.js";
 export const USUAL = ["status", "started_at", "throughput_ops", "latency_p99_us", "hit_ratio", "tags", "note"];
 /** Columns whose cells can be changed; the table makes them. */
 export const EDITED = [
-  { name: "tags", title: "tags", text: true, show: (/** @type {RunHead} */ run) => run.tags.join(" "), value: (/** @type {RunHead} */ run) => run.tags.join(" ") },
-  { name: "note", title: "note", text: true, show: (/** @type {RunHead} */ run) => run.note, value: (/** @type {RunHead} */ run) => run.note },
+  {
+    name: "tags",
+    title: "tags",
+    text: true,
+    show: (/** @type {RunHead} */ run) => run.tags.join(" "),
+    value: (/** @type {RunHead} */ run) => run.tags.join(" "),
+  },
+  {
+    name: "note",
+    title: "note",
+    text: true,
+    show: (/** @type {RunHead} */ run) => run.note,
+    value: (/** @type {RunHead} */ run) => run.note,
+  },
 ];
 const STORED = "runs-columns";
 
@@ -34,7 +46,12 @@ const FIELDS = [
   field("status", "status"),
   field("scenario", "scenario"),
   field("started_at", "started", (run) => moment(run.started_at)),
-  field("finished_at", "took", (run) => (run.finished_at ? duration(run.finished_at - run.started_at) : NOTHING), false),
+  field(
+    "finished_at",
+    "took",
+    (run) => (run.finished_at ? duration(run.finished_at - run.started_at) : NOTHING),
+    false,
+  ),
   field("duration", "measured", (run) => `${Number(run.duration.toPrecision(4))} s`, false),
   field("mode", "mode"),
   field("target", "target"),
@@ -49,7 +66,13 @@ const SHARED = new Set(["stale reads"]);
 
 /** @param {import("../../core/metrics.js").Metric} metric @returns {Column} */
 function ofMetric({ name, label, column }) {
-  return { name, title: column && !SHARED.has(column) ? column : label.toLowerCase(), sort: name, show: (run) => shown(name, run), value: (run) => metrics.valueOf(run, name) };
+  return {
+    name,
+    title: column && !SHARED.has(column) ? column : label.toLowerCase(),
+    sort: name,
+    show: (run) => shown(name, run),
+    value: (run) => metrics.valueOf(run, name),
+  };
 }
 
 /** @param {string} name @param {RunHead} run */
@@ -76,7 +99,8 @@ export function available(runs) {
   const paths = [...new Set(runs.flatMap((run) => Object.keys(run.params)))];
   const params = paths.map((path) => {
     const value = (/** @type {RunHead} */ run) => run.params[path];
-    const show = (/** @type {RunHead} */ run) => (value(run) == null ? NOTHING : typeof value(run) === "object" ? JSON.stringify(value(run)) : String(value(run)));
+    const show = (/** @type {RunHead} */ run) =>
+      value(run) == null ? NOTHING : typeof value(run) === "object" ? JSON.stringify(value(run)) : String(value(run));
     return { name: `param:${path}`, title: path, sort: path, show, value };
   });
   const known = metrics.all().filter(({ name }) => runs.some((run) => metrics.valueOf(run, name) != null));

@@ -19,7 +19,14 @@ function names(runs) {
 /** @param {RunHead[]} runs @param {() => Promise<unknown>} act */
 export function confirmDelete(runs, act) {
   const what = runs.length === 1 ? "this run" : `these ${runs.length} runs`;
-  ask({ id: "delete-dialog", title: `Delete ${what}?`, body: [make("p", {}, "Figures, series and events are deleted as well. This cannot be undone."), names(runs)], verb: "Delete", kind: "danger", act });
+  ask({
+    id: "delete-dialog",
+    title: `Delete ${what}?`,
+    body: [make("p", {}, "Figures, series and events are deleted as well. This cannot be undone."), names(runs)],
+    verb: "Delete",
+    kind: "danger",
+    act,
+  });
 }
 
 /** @param {RunHead[]} runs @param {(add: string[], remove: string[]) => Promise<unknown>} act */
@@ -32,7 +39,10 @@ export function askTags(runs, act) {
   const remove = field("tags-remove", "Remove tags");
   const words = (/** @type {HTMLInputElement} */ input) => input.value.split(/[\s,]+/).filter(Boolean);
   ask({
-    id: "tag-dialog", title: `Tags of ${runs.length} ${runs.length === 1 ? "run" : "runs"}`, body: [add.element, remove.element, names(runs)], verb: "Change tags",
+    id: "tag-dialog",
+    title: `Tags of ${runs.length} ${runs.length === 1 ? "run" : "runs"}`,
+    body: [add.element, remove.element, names(runs)],
+    verb: "Change tags",
     act: () => act(words(add.input), words(remove.input)),
   });
 }

@@ -22,7 +22,13 @@ export function editable({ id, what, text, shown, empty, save }) {
   function rest() {
     // The name of the button is its content, so what is seen is part of it.
     const content = text ? shown.flatMap((part) => [part, " "]) : [make("span", { class: "hint" }, empty)];
-    const open = make("button", { type: "button", id, class: "quiet edit", click: edit }, spoken(`${what}: `), ...content, spoken(". Edit"));
+    const open = make(
+      "button",
+      { type: "button", id, class: "quiet edit", click: edit },
+      spoken(`${what}: `),
+      ...content,
+      spoken(". Edit"),
+    );
     fill(cell, open);
   }
 

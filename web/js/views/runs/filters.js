@@ -18,7 +18,16 @@ export function none() {
 /** @param {URLSearchParams} query @returns {Filters} */
 export function read(query) {
   const one = (/** @type {string} */ name) => query.get(name) ?? "";
-  return { q: one("q"), scenario: one("scenario"), scheme: one("scheme"), mode: one("mode"), status: one("status"), tag: one("tag"), where: query.getAll("where"), pinned: query.has("pinned") };
+  return {
+    q: one("q"),
+    scenario: one("scenario"),
+    scheme: one("scheme"),
+    mode: one("mode"),
+    status: one("status"),
+    tag: one("tag"),
+    where: query.getAll("where"),
+    pinned: query.has("pinned"),
+  };
 }
 
 /** Whether any filter is set. @param {Filters} filters */
@@ -42,13 +51,26 @@ export function controls(changed) {
   let values = { scenarios: {}, schemes: {}, tags: {} };
   const set = (/** @type {Partial<Filters>} */ part) => changed((filters = { ...filters, ...part }));
   const searching = afterPause(TYPING_MS, () => set({ q: search.value.trim() }));
-  const search = make("input", { id: "search", type: "search", placeholder: "Search runs", autocomplete: "off", input: searching.soon });
+  const search = make("input", {
+    id: "search",
+    type: "search",
+    placeholder: "Search runs",
+    autocomplete: "off",
+    input: searching.soon,
+  });
   const where = make("input", {
-    id: "where", placeholder: "workload.zipf>=0.9", autocomplete: "off", title: "Conditions on options: path=value, also !=, <, <=, > and >=; several separated by spaces",
+    id: "where",
+    placeholder: "workload.zipf>=0.9",
+    autocomplete: "off",
+    title: "Conditions on options: path=value, also !=, <, <=, > and >=; several separated by spaces",
     change: () => set({ where: where.value.split(/\s+/).filter(Boolean) }),
   });
   const pinned = make("input", { id: "pinned", type: "checkbox", change: () => set({ pinned: pinned.checked }) });
-  const clear = make("button", { id: "clear", type: "button", class: "quiet", click: () => changed((filters = none())) }, "Clear filters");
+  const clear = make(
+    "button",
+    { id: "clear", type: "button", class: "quiet", click: () => changed((filters = none())) },
+    "Clear filters",
+  );
   const choices = make("div", { class: "run-choices" });
   const element = make(
     "form",
@@ -65,8 +87,15 @@ export function controls(changed) {
     const own = filters[name];
     // What the address asks for can be chosen, also if no run has it.
     const all = own && !(own in options) ? { ...options, [own]: 0 } : options;
-    const entries = Object.entries(all).map(([value, runs]) => make("option", { value, selected: value === own }, runs == null ? value : `${value} (${runs})`));
-    const select = make("select", { id: `by-${name}`, change: () => set({ [name]: select.value }) }, make("option", { value: "" }, "any"), ...entries);
+    const entries = Object.entries(all).map(([value, runs]) =>
+      make("option", { value, selected: value === own }, runs == null ? value : `${value} (${runs})`),
+    );
+    const select = make(
+      "select",
+      { id: `by-${name}`, change: () => set({ [name]: select.value }) },
+      make("option", { value: "" }, "any"),
+      ...entries,
+    );
     return labelled(text, select);
   }
 

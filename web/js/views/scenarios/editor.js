@@ -80,12 +80,36 @@ export function editor(place, name) {
   const warnings = make("ul", { class: "plain warnings", id: "warnings", "aria-label": "Warnings" });
   const errors = make("div", { class: "problem", id: "errors", role: "alert", hidden: true });
   const matrix = make("div", { id: "plan" });
-  const undo = make("button", { type: "button", id: "undo", hidden: true, click: () => edit({ yaml: original }) }, "Undo all changes");
-  const command = make("button", { type: "button", class: "link", id: "copy-command", click: copyCommand }, "Copy as command line");
+  const undo = make(
+    "button",
+    { type: "button", id: "undo", hidden: true, click: () => edit({ yaml: original }) },
+    "Undo all changes",
+  );
+  const command = make(
+    "button",
+    { type: "button", class: "link", id: "copy-command", click: copyCommand },
+    "Copy as command line",
+  );
 
   fill(
     place,
-    make("div", { class: "head scenarios-head" }, make("div", {}, make("p", { class: "hint" }, make("a", { href: router.link(["scenarios"]) }, "Scenarios"), ` / ${shipped ?? "new"}`), title, about), make("p", { class: "buttons" }, undo, upload.button)),
+    make(
+      "div",
+      { class: "head scenarios-head" },
+      make(
+        "div",
+        {},
+        make(
+          "p",
+          { class: "hint" },
+          make("a", { href: router.link(["scenarios"]) }, "Scenarios"),
+          ` / ${shipped ?? "new"}`,
+        ),
+        title,
+        about,
+      ),
+      make("p", { class: "buttons" }, undo, upload.button),
+    ),
     upload.zone,
     make(
       "div",
@@ -94,8 +118,33 @@ export function editor(place, name) {
       make(
         "div",
         { class: "stack beside" },
-        make("section", { class: "card", id: "before", "aria-labelledby": "before-title" }, make("div", { class: "head" }, make("h2", { id: "before-title" }, "Plan"), start), facts, errors, warnings, matrix),
-        make("section", { class: "card", "aria-labelledby": "yaml-title" }, make("div", { class: "head" }, make("h2", { id: "yaml-title" }, "Scenario file"), make("p", { class: "files" }, make("button", { type: "button", class: "link", id: "copy-link", click: copyLink }, "Copy link"), command, make("button", { type: "button", class: "link", id: "download", click: download }, "Download YAML"))), note, editing.element),
+        make(
+          "section",
+          { class: "card", id: "before", "aria-labelledby": "before-title" },
+          make("div", { class: "head" }, make("h2", { id: "before-title" }, "Plan"), start),
+          facts,
+          errors,
+          warnings,
+          matrix,
+        ),
+        make(
+          "section",
+          { class: "card", "aria-labelledby": "yaml-title" },
+          make(
+            "div",
+            { class: "head" },
+            make("h2", { id: "yaml-title" }, "Scenario file"),
+            make(
+              "p",
+              { class: "files" },
+              make("button", { type: "button", class: "link", id: "copy-link", click: copyLink }, "Copy link"),
+              command,
+              make("button", { type: "button", class: "link", id: "download", click: download }, "Download YAML"),
+            ),
+          ),
+          note,
+          editing.element,
+        ),
       ),
     ),
   );
@@ -115,7 +164,11 @@ export function editor(place, name) {
     edits = edits.then(async () => {
       if (closed) return;
       try {
-        adopt(/** @type {Schemas["EditedScenario"]} */ (await send("POST", "/scenarios/edit", { scenario: shipped, yaml: text || null, ...request })));
+        adopt(
+          /** @type {Schemas["EditedScenario"]} */ (
+            await send("POST", "/scenarios/edit", { scenario: shipped, yaml: text || null, ...request })
+          ),
+        );
       } catch (error) {
         if (quiet && typeof request.yaml === "string") text = request.yaml;
         failed(error);
@@ -158,7 +211,14 @@ export function editor(place, name) {
   function failed(error) {
     turn++;
     check = null;
-    wrong = error instanceof ApiError ? error.fields.map((each) => ({ field: each.field.replace(/^(yaml|changes)\b.*/, ""), detail: each.detail, line: Number(each.where.match(/:(\d+)$/)?.[1] ?? 0) || lineOf(each.field) })) : [];
+    wrong =
+      error instanceof ApiError
+        ? error.fields.map((each) => ({
+            field: each.field.replace(/^(yaml|changes)\b.*/, ""),
+            detail: each.detail,
+            line: Number(each.where.match(/:(\d+)$/)?.[1] ?? 0) || lineOf(each.field),
+          }))
+        : [];
     show(sentenceOf(error));
   }
 
@@ -184,12 +244,17 @@ export function editor(place, name) {
     for (let path = each.field; path; path = path.slice(0, Math.max(0, path.lastIndexOf(".")))) {
       const found = document.getElementById(`option-${path}`);
       if (!found) continue;
-      for (let at = found.parentElement; at; at = at.parentElement) if (at instanceof HTMLDetailsElement) at.open = true;
+      for (let at = found.parentElement; at; at = at.parentElement)
+        if (at instanceof HTMLDetailsElement) at.open = true;
       found.scrollIntoView({ block: "center" });
       return found.focus();
     }
     const input = /** @type {HTMLTextAreaElement} */ (document.getElementById("yaml"));
-    const begin = text.split("\n").slice(0, each.line - 1).join("\n").length + 1;
+    const begin =
+      text
+        .split("\n")
+        .slice(0, each.line - 1)
+        .join("\n").length + 1;
     input.focus();
     input.setSelectionRange(begin, begin);
     editing.mark(each.line);
@@ -235,7 +300,12 @@ export function editor(place, name) {
     if (!form) fill(facts, "Loading …");
     try {
       const short = query.get("yaml");
-      const [root, all, given, found] = await Promise.all([schema.load(), get("/schemes"), short ? unpacked(short) : shipped ? null : taken(), shipped ? get(`/scenarios/${encodeURIComponent(shipped)}`) : null]);
+      const [root, all, given, found] = await Promise.all([
+        schema.load(),
+        get("/schemes"),
+        short ? unpacked(short) : shipped ? null : taken(),
+        shipped ? get(`/scenarios/${encodeURIComponent(shipped)}`) : null,
+      ]);
       if (closed) return;
       const own = given ?? (shipped ? null : begun(all.schemes));
       original = found?.yaml ?? "";
@@ -243,7 +313,10 @@ export function editor(place, name) {
       await edit({ yaml: own ?? original, set: own ? [] : query.getAll("set") });
       if (closed) return;
       if (own && !text) editing.put((text = own));
-      form = sections({ root, value: (path) => schema.valueAt(document_, path), errors: errorsAt, chosen, change, assign }, all.schemes);
+      form = sections(
+        { root, value: (path) => schema.valueAt(document_, path), errors: errorsAt, chosen, change, assign },
+        all.schemes,
+      );
       fill(left, ...form.elements);
       form.update();
     } catch (error) {
@@ -257,18 +330,24 @@ export function editor(place, name) {
   /** @param {schema.Path} path @param {boolean} [only] not those of options below it */
   function errorsAt(path, only = false) {
     const own = path.join(".");
-    return wrong.filter(({ field }) => field === own || (!only && field.startsWith(`${own}.`))).map(({ detail }) => detail);
+    return wrong
+      .filter(({ field }) => field === own || (!only && field.startsWith(`${own}.`)))
+      .map(({ detail }) => detail);
   }
 
   /** @returns {string[]} */
   function chosen() {
-    return Array.isArray(document_.schemes) ? document_.schemes.filter((/** @type {unknown} */ each) => typeof each === "string") : [];
+    return Array.isArray(document_.schemes)
+      ? document_.schemes.filter((/** @type {unknown} */ each) => typeof each === "string")
+      : [];
   }
 
   /** The title of a plot that shows another quantity from now on is removed. @param {(string | number)[]} path @returns {Change[]} */
   function untitled([list, at, name]) {
     const title = ["plots", at, "title"];
-    return list === "plots" && (name === "y" || name === "x") && schema.valueAt(document_, title) ? [{ path: title, remove: true }] : [];
+    return list === "plots" && (name === "y" || name === "x") && schema.valueAt(document_, title)
+      ? [{ path: title, remove: true }]
+      : [];
   }
 
   /** @param {Change[]} changes @param {boolean} [fit] */

@@ -41,15 +41,35 @@ export function idOf(path) {
  * @param {string[]} [more.suggestions] for texts
  * @returns {Field}
  */
-export function field(form, path, node, { label = schema.title(String(path.at(-1))), bare = false, suggestions = [] } = {}) {
+export function field(
+  form,
+  path,
+  node,
+  { label = schema.title(String(path.at(-1))), bare = false, suggestions = [] } = {},
+) {
   const about = schema.option(form.root, node);
   const kind = schema.kindOf(about);
   const input = INPUTS[kind](form, path, about, suggestions);
   const id = idOf(path);
   const group = ["options", "union", "checks"].includes(kind);
-  const help = make("p", { class: "hint help", id: `${id}-help`, title: about.meaning, hidden: bare || !about.meaning }, ...rich(about.meaning));
+  const help = make(
+    "p",
+    { class: "hint help", id: `${id}-help`, title: about.meaning, hidden: bare || !about.meaning },
+    ...rich(about.meaning),
+  );
   const error = make("p", { class: "problem", id: `${id}-error`, role: "alert", hidden: true });
-  const reset = make("button", { type: "button", class: "reset", title: "Back to the default", "aria-label": `${label}: back to the default`, hidden: true, click: () => form.change([{ path, remove: true }]) }, "×");
+  const reset = make(
+    "button",
+    {
+      type: "button",
+      class: "reset",
+      title: "Back to the default",
+      "aria-label": `${label}: back to the default`,
+      hidden: true,
+      click: () => form.change([{ path, remove: true }]),
+    },
+    "×",
+  );
   const unit = about.unit && make("span", { class: "unit" }, ` ${about.unit}`);
   const only = make("span", { class: "only" });
   const named = group
@@ -62,7 +82,14 @@ export function field(form, path, node, { label = schema.title(String(path.at(-1
     if (!input.element.id) input.element.id = id;
     input.element.tabIndex = -1;
   }
-  const element = make("div", { class: `option kind-${kind}`, "data-path": path.join(".") }, make("div", { class: "named" }, named, only, swept, reset), input.element, help, error);
+  const element = make(
+    "div",
+    { class: `option kind-${kind}`, "data-path": path.join(".") },
+    make("div", { class: "named" }, named, only, swept, reset),
+    input.element,
+    help,
+    error,
+  );
   return {
     element,
     update() {
@@ -75,13 +102,18 @@ export function field(form, path, node, { label = schema.title(String(path.at(-1
       const set = form.value(path) !== undefined;
       swept.hidden = form.value(["sweep", path.join(".")]) === undefined;
       element.classList.toggle("set", set);
-      reset.hidden = !set || (node.default === undefined && !about.nullable && !["checks", "list", "yaml"].includes(kind));
+      reset.hidden =
+        !set || (node.default === undefined && !about.nullable && !["checks", "list", "yaml"].includes(kind));
       input.update();
-      if (group) element.classList.toggle("broad", kind === "options" ? !about.nullable || set : element.querySelectorAll(".inner > .option").length > 0);
+      if (group)
+        element.classList.toggle(
+          "broad",
+          kind === "options" ? !about.nullable || set : element.querySelectorAll(".inner > .option").length > 0,
+        );
       const errors = form.errors(path, group);
       showErrors(error, errors);
       const described = [!help.hidden && help.id, errors.length && error.id].filter(Boolean).join(" ");
-      const target = group ? input.element : element.querySelector(`[id=${JSON.stringify(id)}]`) ?? input.element;
+      const target = group ? input.element : (element.querySelector(`[id=${JSON.stringify(id)}]`) ?? input.element);
       if (described) target.setAttribute("aria-describedby", described);
       else target.removeAttribute("aria-describedby");
       if (errors.length) target.setAttribute("aria-invalid", "true");
@@ -99,7 +131,10 @@ export function showErrors(place, errors) {
 
 /** Text with `names` in backquotes. @param {string} text @returns {import("../../core/dom.js").Child[]} */
 export function rich(text) {
-  return text.trim().split("`").map((part, at) => (at % 2 ? make("code", {}, part) : part));
+  return text
+    .trim()
+    .split("`")
+    .map((part, at) => (at % 2 ? make("code", {}, part) : part));
 }
 
 /** Shows a value unless the user is typing. @param {HTMLInputElement | HTMLTextAreaElement} input @param {string} text */
@@ -132,12 +167,19 @@ export function typed(input, take) {
 
 /** What a left-out option means. @param {Form} form @param {Path} path @param {Option} about @returns {any} */
 function defaultOf(form, path, about) {
-  const own = form.chosen().filter((each) => each in about.own).map((each) => about.own[each]);
+  const own = form
+    .chosen()
+    .filter((each) => each in about.own)
+    .map((each) => about.own[each]);
   if (own.length && new Set(own.map(String)).size === 1) return own[0];
   if (about.default !== undefined) return about.default;
   // An option of a section whose default is written at the section.
   const parent = path.slice(0, -1);
-  const node = parent.reduce((/** @type {Node | undefined} */ at, part) => at && schema.option(form.root, at).arms.find((arm) => arm.properties?.[part])?.properties[part], /** @type {Node} */ (form.root));
+  const node = parent.reduce(
+    (/** @type {Node | undefined} */ at, part) =>
+      at && schema.option(form.root, at).arms.find((arm) => arm.properties?.[part])?.properties[part],
+    /** @type {Node} */ (form.root),
+  );
   return node?.default?.[/** @type {string} */ (path.at(-1))];
 }
 
@@ -155,7 +197,11 @@ const INPUTS = {
     const none = about.nullable || usual === undefined;
     const input = make(
       "select",
-      { id: idOf(path), change: () => form.change([input.value === "" ? { path, remove: true } : { path, value: all[Number(input.value)] }]) },
+      {
+        id: idOf(path),
+        change: () =>
+          form.change([input.value === "" ? { path, remove: true } : { path, value: all[Number(input.value)] }]),
+      },
       none && make("option", { value: "" }, about.nullable ? "left out" : "choose …"),
       ...all.map((each, at) => make("option", { value: at }, each === usual ? `${each} (default)` : String(each))),
     );
@@ -170,9 +216,18 @@ const INPUTS = {
 
   switch(form, path, about) {
     const usual = Boolean(defaultOf(form, path, about));
-    const input = make("input", { type: "checkbox", id: idOf(path), change: () => form.change([input.checked === usual ? { path, remove: true } : { path, value: input.checked }]) });
+    const input = make("input", {
+      type: "checkbox",
+      id: idOf(path),
+      change: () => form.change([input.checked === usual ? { path, remove: true } : { path, value: input.checked }]),
+    });
     return {
-      element: make("span", { class: "switch" }, input, make("span", { class: "hint" }, `default: ${usual ? "on" : "off"}`)),
+      element: make(
+        "span",
+        { class: "switch" },
+        input,
+        make("span", { class: "hint" }, `default: ${usual ? "on" : "off"}`),
+      ),
       update: () => (input.checked = Boolean(form.value(path) ?? usual)),
     };
   },
@@ -181,7 +236,15 @@ const INPUTS = {
     const [arm] = about.arms;
     const above = arm.minimum ?? arm.exclusiveMinimum;
     const input = typed(
-      make("input", { type: "number", id: idOf(path), min: above, max: arm.maximum, step: arm.type === "integer" ? 1 : "any", inputmode: arm.type === "integer" ? "numeric" : "decimal", placeholder: shownDefault(defaultOf(form, path, about)) }),
+      make("input", {
+        type: "number",
+        id: idOf(path),
+        min: above,
+        max: arm.maximum,
+        step: arm.type === "integer" ? 1 : "any",
+        inputmode: arm.type === "integer" ? "numeric" : "decimal",
+        placeholder: shownDefault(defaultOf(form, path, about)),
+      }),
       (text) => {
         // The browser gives an empty text for what is no number.
         if (input.validity.badInput) return;
@@ -200,9 +263,24 @@ const INPUTS = {
 
   text(form, path, about, suggestions) {
     const known = [...suggestions, ...about.arms.flatMap((arm) => arm.enum ?? [])];
-    const list = known.length ? make("datalist", { id: `${idOf(path)}-known` }, ...known.map((value) => make("option", { value }))) : null;
-    const input = typed(make("input", { id: idOf(path), list: list?.id, spellcheck: "false", autocomplete: "off", placeholder: String(defaultOf(form, path, about) ?? "") }), (text) => form.change([text === "" && about.default !== undefined ? { path, remove: true } : { path, value: text }]));
-    return { element: make("span", { class: "texts" }, input, list), update: () => put(input, form.value(path) == null ? "" : String(form.value(path))) };
+    const list = known.length
+      ? make("datalist", { id: `${idOf(path)}-known` }, ...known.map((value) => make("option", { value })))
+      : null;
+    const input = typed(
+      make("input", {
+        id: idOf(path),
+        list: list?.id,
+        spellcheck: "false",
+        autocomplete: "off",
+        placeholder: String(defaultOf(form, path, about) ?? ""),
+      }),
+      (text) =>
+        form.change([text === "" && about.default !== undefined ? { path, remove: true } : { path, value: text }]),
+    );
+    return {
+      element: make("span", { class: "texts" }, input, list),
+      update: () => put(input, form.value(path) == null ? "" : String(form.value(path))),
+    };
   },
 
   checks(form, path, about) {
@@ -213,7 +291,11 @@ const INPUTS = {
       form.change([chosen.length ? { path, value: chosen } : { path, remove: true }]);
     }
     return {
-      element: make("div", { class: "checks", id: idOf(path) }, ...boxes.map((box) => make("label", {}, box, box.value))),
+      element: make(
+        "div",
+        { class: "checks", id: idOf(path) },
+        ...boxes.map((box) => make("label", {}, box, box.value)),
+      ),
       update() {
         const chosen = form.value(path) ?? [];
         for (const box of boxes) box.checked = Array.isArray(chosen) && chosen.includes(box.value);
@@ -223,7 +305,10 @@ const INPUTS = {
 
   list(form, path) {
     const input = typed(make("input", { id: idOf(path), placeholder: "none", spellcheck: "false" }), (text) => {
-      const found = text.split(",").map((each) => each.trim()).filter(Boolean);
+      const found = text
+        .split(",")
+        .map((each) => each.trim())
+        .filter(Boolean);
       form.change([found.length ? { path, value: found } : { path, remove: true }]);
     });
     return {
@@ -240,7 +325,15 @@ const INPUTS = {
     const [arm] = about.arms;
     /** @type {Field[]} */
     let inner = [];
-    const on = about.nullable ? make("input", { type: "checkbox", id: idOf(path), "aria-label": schema.title(String(path.at(-1))), change: () => form.change([on?.checked ? { path, value: schema.beginning(form.root, arm) } : { path, remove: true }]) }) : null;
+    const on = about.nullable
+      ? make("input", {
+          type: "checkbox",
+          id: idOf(path),
+          "aria-label": schema.title(String(path.at(-1))),
+          change: () =>
+            form.change([on?.checked ? { path, value: schema.beginning(form.root, arm) } : { path, remove: true }]),
+        })
+      : null;
     const element = make("div", { class: "options" }, on, place);
     if (on) element.id = `${idOf(path)}-group`;
     return {
@@ -260,7 +353,12 @@ const INPUTS = {
 
   union(form, path, about) {
     const name = String(path.at(-1));
-    const input = make("select", { id: idOf(path), "aria-label": `${schema.title(name)}: kind`, change: choose }, about.nullable && make("option", { value: "" }, "left out"), ...about.arms.map((arm, at) => make("option", { value: at }, schema.armTitle(arm))));
+    const input = make(
+      "select",
+      { id: idOf(path), "aria-label": `${schema.title(name)}: kind`, change: choose },
+      about.nullable && make("option", { value: "" }, "left out"),
+      ...about.arms.map((arm, at) => make("option", { value: at }, schema.armTitle(arm))),
+    );
     const place = make("div", { class: "inner" });
     const element = make("div", { class: "options", id: `${idOf(path)}-group` }, input, place);
     /** @type {Field[]} */
@@ -268,7 +366,9 @@ const INPUTS = {
     let shown = /** @type {Node | null | undefined} */ (undefined);
     function choose() {
       const arm = about.arms[Number(input.value)];
-      form.change([input.value === "" ? { path, remove: true } : { path, value: schema.beginning(form.root, arm, name) }]);
+      form.change([
+        input.value === "" ? { path, remove: true } : { path, value: schema.beginning(form.root, arm, name) },
+      ]);
     }
     return {
       element,
@@ -279,7 +379,11 @@ const INPUTS = {
           shown = arm;
           input.value = arm ? String(about.arms.indexOf(arm)) : "";
           inner = !arm ? [] : arm.properties ? inside(form, path, arm) : [scalar(form, path, about, arm)];
-          fill(place, arm?.properties && make("p", { class: "hint" }, firstSentence(arm.description ?? "")), ...inner.map((each) => each.element));
+          fill(
+            place,
+            arm?.properties && make("p", { class: "hint" }, firstSentence(arm.description ?? "")),
+            ...inner.map((each) => each.element),
+          );
         }
         for (const each of inner) each.update();
       },
@@ -287,11 +391,17 @@ const INPUTS = {
   },
 
   yaml(form, path) {
-    const input = typed(make("textarea", { id: idOf(path), rows: 1, spellcheck: "false", placeholder: "YAML, in one line" }), (text) => {
-      if (text.trim() === "") form.change([{ path, remove: true }]);
-      else form.assign(`${path.join(".")}=${text.replaceAll("\n", " ")}`);
-    });
-    return { element: input, update: () => put(input, form.value(path) === undefined ? "" : schema.flow(form.value(path))) };
+    const input = typed(
+      make("textarea", { id: idOf(path), rows: 1, spellcheck: "false", placeholder: "YAML, in one line" }),
+      (text) => {
+        if (text.trim() === "") form.change([{ path, remove: true }]);
+        else form.assign(`${path.join(".")}=${text.replaceAll("\n", " ")}`);
+      },
+    );
+    return {
+      element: input,
+      update: () => put(input, form.value(path) === undefined ? "" : schema.flow(form.value(path))),
+    };
   },
 };
 
@@ -312,8 +422,17 @@ function scalar(form, path, about, arm) {
 /** `1 to 128`, `above 0`. @param {Node} arm */
 function range({ minimum, exclusiveMinimum, maximum, exclusiveMaximum, type }) {
   const show = (/** @type {number} */ value) => value.toLocaleString("en");
-  const most = maximum ?? (exclusiveMaximum === undefined || exclusiveMaximum > Number.MAX_SAFE_INTEGER ? undefined : exclusiveMaximum);
-  const least = minimum !== undefined ? show(minimum) : exclusiveMinimum !== undefined ? (type === "integer" ? show(exclusiveMinimum + 1) : `above ${show(exclusiveMinimum)}`) : "";
+  const most =
+    maximum ??
+    (exclusiveMaximum === undefined || exclusiveMaximum > Number.MAX_SAFE_INTEGER ? undefined : exclusiveMaximum);
+  const least =
+    minimum !== undefined
+      ? show(minimum)
+      : exclusiveMinimum !== undefined
+        ? type === "integer"
+          ? show(exclusiveMinimum + 1)
+          : `above ${show(exclusiveMinimum)}`
+        : "";
   if (!least && most === undefined) return "";
   if (most === undefined) return least.startsWith("above") ? least : `${least} or more`;
   if (least.startsWith("above")) return exclusiveMinimum ? `${least}, up to ${show(most)}` : `up to ${show(most)}`;

@@ -12,7 +12,11 @@ import { sentenceOf } from "../../parts/problem.js";
 /** @typedef {import("../../core/api.js").Schemas["ScenarioSummary"]} Summary */
 
 /** Limits of the duration, in seconds. */
-const LIMITS = [["60", "up to 1 minute"], ["300", "up to 5 minutes"], ["1800", "up to 30 minutes"]];
+const LIMITS = [
+  ["60", "up to 1 minute"],
+  ["300", "up to 5 minutes"],
+  ["1800", "up to 30 minutes"],
+];
 
 /** @param {HTMLElement} place */
 export function list(place) {
@@ -20,9 +24,25 @@ export function list(place) {
   let all = null;
   const search = make("input", { id: "find", type: "search", placeholder: "name, title, description", input: filter });
   const scheme = make("select", { id: "of-scheme", change: filter }, ...choices([["", "any"]]));
-  const mode = make("select", { id: "of-mode", change: filter }, ...choices([["", "any"], ["live", "live"], ["sim", "simulated"]]));
+  const mode = make(
+    "select",
+    { id: "of-mode", change: filter },
+    ...choices([
+      ["", "any"],
+      ["live", "live"],
+      ["sim", "simulated"],
+    ]),
+  );
   const limit = make("select", { id: "within", change: filter }, ...choices([["", "any"], ...LIMITS]));
-  const order = make("select", { id: "order", change: filter }, ...choices([["", "name"], ["time", "shortest first"], ["runs", "fewest runs first"]]));
+  const order = make(
+    "select",
+    { id: "order", change: filter },
+    ...choices([
+      ["", "name"],
+      ["time", "shortest first"],
+      ["runs", "fewest runs first"],
+    ]),
+  );
   const controls = { q: search, scheme, mode, within: limit, order };
   const count = make("p", { class: "hint", id: "found", role: "status" });
   const cards = make("ul", { class: "scenarios", id: "scenarios" });
@@ -30,8 +50,31 @@ export function list(place) {
 
   fill(
     place,
-    make("div", { class: "head scenarios-head" }, make("h1", {}, "Scenarios"), make("p", { class: "buttons" }, button, make("a", { class: "button", id: "new", href: router.link(["scenarios", "new"]) }, "New scenario"))),
-    make("form", { class: "filters", role: "search", "aria-label": "Scenarios", submit: (/** @type {Event} */ event) => event.preventDefault() }, named("Search", search, "grow"), named("Scheme", scheme), named("Mode", mode), named("Time here", limit), named("Order", order)),
+    make(
+      "div",
+      { class: "head scenarios-head" },
+      make("h1", {}, "Scenarios"),
+      make(
+        "p",
+        { class: "buttons" },
+        button,
+        make("a", { class: "button", id: "new", href: router.link(["scenarios", "new"]) }, "New scenario"),
+      ),
+    ),
+    make(
+      "form",
+      {
+        class: "filters",
+        role: "search",
+        "aria-label": "Scenarios",
+        submit: (/** @type {Event} */ event) => event.preventDefault(),
+      },
+      named("Search", search, "grow"),
+      named("Scheme", scheme),
+      named("Mode", mode),
+      named("Time here", limit),
+      named("Order", order),
+    ),
     count,
     zone,
     cards,
@@ -47,17 +90,29 @@ export function list(place) {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const found = all.filter((each) => {
       const text = [each.name, each.title, each.description, ...each.schemes].join(" ").toLowerCase();
-      return words.every((word) => text.includes(word))
-        && (!scheme.value || each.schemes.includes(scheme.value))
-        && (!mode.value || mode.value === modeOf(each))
-        && (!limit.value || each.wall_seconds <= Number(limit.value));
+      return (
+        words.every((word) => text.includes(word)) &&
+        (!scheme.value || each.schemes.includes(scheme.value)) &&
+        (!mode.value || mode.value === modeOf(each)) &&
+        (!limit.value || each.wall_seconds <= Number(limit.value))
+      );
     });
     const rank = (/** @type {Summary} */ each) => (FIRST.includes(each.name) ? FIRST.indexOf(each.name) : FIRST.length);
     if (order.value === "time") found.sort((a, b) => a.wall_seconds - b.wall_seconds);
     else if (order.value === "runs") found.sort((a, b) => a.runs - b.runs);
     else found.sort((a, b) => rank(a) - rank(b));
     fill(count, found.length === all.length ? `${all.length} scenarios` : `${found.length} of ${all.length} scenarios`);
-    fill(cards, ...found.map(card), !found.length && make("li", { class: "empty" }, "No scenario matches the filters. ", make("button", { type: "button", class: "link", click: clear }, "Show all")));
+    fill(
+      cards,
+      ...found.map(card),
+      !found.length &&
+        make(
+          "li",
+          { class: "empty" },
+          "No scenario matches the filters. ",
+          make("button", { type: "button", class: "link", click: clear }, "Show all"),
+        ),
+    );
   }
 
   function clear() {
@@ -108,7 +163,17 @@ function named(text, control, kind = "") {
 /** @param {Summary} scenario */
 function card(scenario) {
   const problem = make("p", { class: "problem", role: "alert", hidden: true });
-  const start = make("button", { type: "button", class: "primary", id: `run-${scenario.name}`, "aria-label": `Run ${scenario.name}`, click: begin }, "Run");
+  const start = make(
+    "button",
+    {
+      type: "button",
+      class: "primary",
+      id: `run-${scenario.name}`,
+      "aria-label": `Run ${scenario.name}`,
+      click: begin,
+    },
+    "Run",
+  );
 
   async function begin() {
     start.disabled = true;
@@ -125,14 +190,33 @@ function card(scenario) {
   return make(
     "li",
     { class: "card scenario", id: `scenario-${scenario.name}` },
-    make("div", { class: "head" }, make("h2", {}, make("a", { href: address }, scenario.title || scenario.name)), make("code", { class: "hint" }, scenario.name)),
+    make(
+      "div",
+      { class: "head" },
+      make("h2", {}, make("a", { href: address }, scenario.title || scenario.name)),
+      make("code", { class: "hint" }, scenario.name),
+    ),
     make("p", { class: "about", title: scenario.description }, scenario.description),
-    make("ul", { class: "swatches", "aria-label": "Schemes" }, ...scenario.schemes.map((name) => make("li", {}, swatch(lookOf(name)), name))),
+    make(
+      "ul",
+      { class: "swatches", "aria-label": "Schemes" },
+      ...scenario.schemes.map((name) => make("li", {}, swatch(lookOf(name)), name)),
+    ),
     make(
       "div",
       { class: "foot" },
-      make("p", { class: "facts" }, make("span", { class: `state mode-${modeOf(scenario)}` }, modeOf(scenario) === "sim" ? "simulated" : "live"), ` ${scenario.runs} ${scenario.runs === 1 ? "run" : "runs"} · about ${duration(scenario.wall_seconds)} here (${scenario.wall_seconds_source})`),
-      make("p", { class: "buttons" }, make("a", { class: "button", href: address, "aria-label": `Open ${scenario.name}` }, "Open"), start),
+      make(
+        "p",
+        { class: "facts" },
+        make("span", { class: `state mode-${modeOf(scenario)}` }, modeOf(scenario) === "sim" ? "simulated" : "live"),
+        ` ${scenario.runs} ${scenario.runs === 1 ? "run" : "runs"} · about ${duration(scenario.wall_seconds)} here (${scenario.wall_seconds_source})`,
+      ),
+      make(
+        "p",
+        { class: "buttons" },
+        make("a", { class: "button", href: address, "aria-label": `Open ${scenario.name}` }, "Open"),
+        start,
+      ),
     ),
     problem,
   );

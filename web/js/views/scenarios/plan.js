@@ -23,17 +23,32 @@ export function planned(check) {
   }
   const shown = (/** @type {string} */ scheme, /** @type {string} */ point) => {
     const cell = cells.get(`${scheme}\n${point}`);
-    return make("td", { title: cell ? `${cell.seconds} s` : "" }, cell ? `${cell.runs > 1 ? `${cell.runs} × ` : ""}${duration(cell.seconds / cell.runs)}` : "–");
+    return make(
+      "td",
+      { title: cell ? `${cell.seconds} s` : "" },
+      cell ? `${cell.runs > 1 ? `${cell.runs} × ` : ""}${duration(cell.seconds / cell.runs)}` : "–",
+    );
   };
   const sum = (/** @type {string} */ scheme) => {
     const cell = cells.get(`${scheme}\n*`);
     return make("td", { class: "strong" }, cell ? duration(cell.seconds) : "–");
   };
-  const head = make("tr", {}, make("th", { scope: "col" }, points.length > 1 || points[0] ? "sweep point" : "runs"), ...schemes.map((name) => make("th", { scope: "col" }, swatch(lookOf(name)), " ", name)));
-  const rows = points.map((point) => make("tr", {}, make("th", { scope: "row" }, point || "each run"), ...schemes.map((name) => shown(name, point))));
+  const head = make(
+    "tr",
+    {},
+    make("th", { scope: "col" }, points.length > 1 || points[0] ? "sweep point" : "runs"),
+    ...schemes.map((name) => make("th", { scope: "col" }, swatch(lookOf(name)), " ", name)),
+  );
+  const rows = points.map((point) =>
+    make("tr", {}, make("th", { scope: "row" }, point || "each run"), ...schemes.map((name) => shown(name, point))),
+  );
   const total = make("tr", { class: "total" }, make("th", { scope: "row" }, "one after another"), ...schemes.map(sum));
   const alone = points.length === 1 && check.runs === schemes.length;
-  return make("div", { class: "scroll plan", tabindex: "0", role: "region", "aria-label": "Planned runs and their expected times" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows, alone ? null : total)));
+  return make(
+    "div",
+    { class: "scroll plan", tabindex: "0", role: "region", "aria-label": "Planned runs and their expected times" },
+    make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows, alone ? null : total)),
+  );
 }
 
 /** `8 runs · about 34 s here (estimated) · simulated`; if need be `(estimated, with 2 min to build FPGA designs)`. @param {Schemas["ScenarioCheck"]} check */
@@ -54,6 +69,29 @@ export function summary(check) {
  */
 export function problems(place, wrong, detail, go) {
   place.hidden = !wrong.length && !detail;
-  const link = (/** @type {Wrong} */ each) => make("button", { type: "button", class: "link", click: () => go(each) }, each.field || (each.line ? `Line ${each.line}` : "Scenario"));
-  fill(place, make("h3", {}, wrong.length > 1 ? `${wrong.length} errors` : "An error"), wrong.length ? make("ul", { class: "plain" }, ...wrong.map((each) => make("li", {}, link(each), each.line && each.field ? make("span", { class: "hint" }, ` line ${each.line}`) : null, make("p", {}, each.detail)))) : make("p", {}, detail));
+  const link = (/** @type {Wrong} */ each) =>
+    make(
+      "button",
+      { type: "button", class: "link", click: () => go(each) },
+      each.field || (each.line ? `Line ${each.line}` : "Scenario"),
+    );
+  fill(
+    place,
+    make("h3", {}, wrong.length > 1 ? `${wrong.length} errors` : "An error"),
+    wrong.length
+      ? make(
+          "ul",
+          { class: "plain" },
+          ...wrong.map((each) =>
+            make(
+              "li",
+              {},
+              link(each),
+              each.line && each.field ? make("span", { class: "hint" }, ` line ${each.line}`) : null,
+              make("p", {}, each.detail),
+            ),
+          ),
+        )
+      : make("p", {}, detail),
+  );
 }

@@ -73,14 +73,29 @@ export function armOf({ arms }, value) {
   const fits = (/** @type {Node} */ arm) => {
     if (typeof value !== "object" || value == null) return !arm.properties;
     const names = Object.keys(value);
-    return arm.properties && names.every((name) => name in arm.properties) && (arm.required ?? []).every((/** @type {string} */ name) => names.includes(name));
+    return (
+      arm.properties &&
+      names.every((name) => name in arm.properties) &&
+      (arm.required ?? []).every((/** @type {string} */ name) => names.includes(name))
+    );
   };
-  const similar = (/** @type {Node} */ arm) => arm.properties && Object.keys(value ?? {}).some((name) => name in arm.properties);
+  const similar = (/** @type {Node} */ arm) =>
+    arm.properties && Object.keys(value ?? {}).some((name) => name in arm.properties);
   return arms.find(fits) ?? arms.find(similar) ?? arms[0];
 }
 
 /** Values that options without a default begin with. @type {Record<string, number>} */
-const BEGINNINGS = { outstanding: 64, rate: 1000, loss: 0.01, every: 5, last: 1, min: 1, max: 16, mean: 8.6, factor: 4 };
+const BEGINNINGS = {
+  outstanding: 64,
+  rate: 1000,
+  loss: 0.01,
+  every: 5,
+  last: 1,
+  min: 1,
+  max: 16,
+  mean: 8.6,
+  factor: 4,
+};
 
 /** A first value of a shape. @param {Node} root @param {Node} arm @param {string} [name] name of the option @returns {any} */
 export function beginning(root, arm, name = "") {
@@ -89,7 +104,9 @@ export function beginning(root, arm, name = "") {
   if (arm.enum) return arm.enum[0];
   if (arm.properties) {
     const required = /** @type {string[]} */ (arm.required ?? []);
-    return Object.fromEntries(required.map((each) => [each, beginning(root, option(root, arm.properties[each]).arms[0], each)]));
+    return Object.fromEntries(
+      required.map((each) => [each, beginning(root, option(root, arm.properties[each]).arms[0], each)]),
+    );
   }
   if (arm.type === "array") return [];
   if (arm.type === "boolean") return false;
@@ -123,14 +140,23 @@ export function title(name) {
 /** `ClosedLoop` → `closed loop`. @param {Node} arm */
 export function armTitle(arm) {
   if (!arm.properties) return "one value";
-  return String(arm.title).replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
+  return String(arm.title)
+    .replace(/(?<=[a-z])(?=[A-Z])/g, " ")
+    .toLowerCase();
 }
 
 /** A value as YAML in one line, for text fields. @param {any} value @returns {string} */
 export function flow(value) {
   if (Array.isArray(value)) return `[${value.map(flow).join(", ")}]`;
-  if (value && typeof value === "object") return `{${Object.entries(value).map(([name, each]) => `${flow(name)}: ${flow(each)}`).join(", ")}}`;
-  return typeof value === "string" && /^[A-Za-z][\w.-]*$/.test(value) && !/^(true|false|null|yes|no|on|off|y|n)$/i.test(value) ? value : JSON.stringify(value);
+  if (value && typeof value === "object")
+    return `{${Object.entries(value)
+      .map(([name, each]) => `${flow(name)}: ${flow(each)}`)
+      .join(", ")}}`;
+  return typeof value === "string" &&
+    /^[A-Za-z][\w.-]*$/.test(value) &&
+    !/^(true|false|null|yes|no|on|off|y|n)$/i.test(value)
+    ? value
+    : JSON.stringify(value);
 }
 
 /** `0.9, 0.99` → values; texts need no quotation marks. @param {string} text @returns {any[]} */
@@ -138,7 +164,11 @@ export function values(text) {
   try {
     return JSON.parse(`[${text}]`);
   } catch {
-    return text.split(",").map((each) => each.trim()).filter(Boolean).map(plain);
+    return text
+      .split(",")
+      .map((each) => each.trim())
+      .filter(Boolean)
+      .map(plain);
   }
 }
 

@@ -11,7 +11,15 @@ const PAUSE_MS = 350;
  */
 export function textEditor(take) {
   const behind = make("div", { class: "behind", "aria-hidden": "true" });
-  const input = make("textarea", { id: "yaml", spellcheck: "false", autocomplete: "off", autocapitalize: "off", wrap: "off", "aria-describedby": "yaml-errors", "aria-label": "Scenario as YAML" });
+  const input = make("textarea", {
+    id: "yaml",
+    spellcheck: "false",
+    autocomplete: "off",
+    autocapitalize: "off",
+    wrap: "off",
+    "aria-describedby": "yaml-errors",
+    "aria-label": "Scenario as YAML",
+  });
   const errors = make("ul", { class: "hidden", id: "yaml-errors" });
   const element = make("div", { class: "yaml" }, behind, input, errors);
   /** @type {Map<number, string[]>} line → sentences */
@@ -32,7 +40,11 @@ export function textEditor(take) {
   input.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.metaKey) return;
     const before = input.value.slice(0, input.selectionStart);
-    const indent = before.slice(before.lastIndexOf("\n") + 1).match(/^\s*(- )?/)?.[0].replace("-", " ") ?? "";
+    const indent =
+      before
+        .slice(before.lastIndexOf("\n") + 1)
+        .match(/^\s*(- )?/)?.[0]
+        .replace("-", " ") ?? "";
     if (!indent) return;
     event.preventDefault();
     input.setRangeText(`\n${indent}`, input.selectionStart, input.selectionEnd, "end");
@@ -48,12 +60,22 @@ export function textEditor(take) {
   function paint() {
     const all = input.value.split("\n");
     input.rows = Math.max(6, all.length);
-    fill(behind, ...all.map((line, at) => {
-      const sentences = wrong.get(at + 1);
-      const changed = shipped.size > 0 && line.trim() !== "" && !shipped.has(line);
-      const kind = ["line", sentences ? "wrong" : "", changed ? "changed" : "", marked === at + 1 ? "marked" : ""].filter(Boolean).join(" ");
-      return make("div", { class: kind }, ...coloured(line), sentences && make("span", { class: "sentence" }, sentences.join(" ").replaceAll("\n", " ")));
-    }));
+    fill(
+      behind,
+      ...all.map((line, at) => {
+        const sentences = wrong.get(at + 1);
+        const changed = shipped.size > 0 && line.trim() !== "" && !shipped.has(line);
+        const kind = ["line", sentences ? "wrong" : "", changed ? "changed" : "", marked === at + 1 ? "marked" : ""]
+          .filter(Boolean)
+          .join(" ");
+        return make(
+          "div",
+          { class: kind },
+          ...coloured(line),
+          sentences && make("span", { class: "sentence" }, sentences.join(" ").replaceAll("\n", " ")),
+        );
+      }),
+    );
   }
 
   return {
@@ -98,5 +120,7 @@ function coloured(line) {
   const code = comment ? line.slice(0, comment.index) : line;
   const key = code.match(/^(\s*(?:- )?)([\w.-]+)(:.*|:)?$/);
   const parts = key?.[3] ? [key[1], make("span", { class: "key" }, key[2]), key[3]] : [code];
-  return comment ? [...parts, make("span", { class: "comment" }, line.slice(comment.index))] : parts.concat(line ? "" : "\u200b");
+  return comment
+    ? [...parts, make("span", { class: "comment" }, line.slice(comment.index))]
+    : parts.concat(line ? "" : "\u200b");
 }

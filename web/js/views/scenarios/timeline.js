@@ -23,7 +23,15 @@ export function timeline(form) {
   const picture = make("div", { class: "timeline" });
   const place = make("ol", { class: "rows plain", id: "option-events", tabindex: "-1" });
   const error = make("p", { class: "problem", role: "alert", hidden: true });
-  const add = make("button", { type: "button", id: "add-events", click: () => form.change([{ path: ["events", events().length], value: { at: later(), kill: "switch" } }]) }, "Add an event");
+  const add = make(
+    "button",
+    {
+      type: "button",
+      id: "add-events",
+      click: () => form.change([{ path: ["events", events().length], value: { at: later(), kill: "switch" } }]),
+    },
+    "Add an event",
+  );
   /** @type {Field[]} */
   let inner = [];
   let drawn = /** @type {string | null} */ (null);
@@ -32,7 +40,13 @@ export function timeline(form) {
 
   function repaint() {
     const shift = form.value(["workload", "shift"]);
-    const look = { width: picture.clientWidth || WIDTH, warmup: number("warmup"), duration: number("duration"), events: events().map((event) => shown(event, actionOf(event))), shift };
+    const look = {
+      width: picture.clientWidth || WIDTH,
+      warmup: number("warmup"),
+      duration: number("duration"),
+      events: events().map((event) => shown(event, actionOf(event))),
+      shift,
+    };
     const now = JSON.stringify(look);
     if (now !== painted) fill(picture, paint(look));
     painted = now;
@@ -56,14 +70,63 @@ export function timeline(form) {
   function row(event, at) {
     const path = ["events", at];
     const action = actionOf(event);
-    const choose = make("select", { id: `event-${at}-action`, "aria-label": `Event ${at + 1}: action`, change: () => form.change([{ path, value: { at: event.at, [choose.value]: schema.beginning(form.root, schema.option(form.root, model.properties[choose.value]).arms[0], choose.value) || node(choose.value) } }]) }, ...actions.map((name) => make("option", { value: name, selected: name === action }, name)));
+    const choose = make(
+      "select",
+      {
+        id: `event-${at}-action`,
+        "aria-label": `Event ${at + 1}: action`,
+        change: () =>
+          form.change([
+            {
+              path,
+              value: {
+                at: event.at,
+                [choose.value]:
+                  schema.beginning(
+                    form.root,
+                    schema.option(form.root, model.properties[choose.value]).arms[0],
+                    choose.value,
+                  ) || node(choose.value),
+              },
+            },
+          ]),
+      },
+      ...actions.map((name) => make("option", { value: name, selected: name === action }, name)),
+    );
     const fields = [
       field(form, [...path, "at"], model.properties.at, { bare: true, label: "At" }),
-      ...(action ? [field(form, [...path, action], { ...model.properties[action], anyOf: schema.option(form.root, model.properties[action]).arms }, { bare: true, label: action === "link" || action === "shift" || action === "slow" ? "" : "Node or value", suggestions: nodes(form) })] : []),
-      ...FURTHER.filter((name) => event?.[name] != null || (name === "storage" && String(event?.start).startsWith("servers")) || (name === "after_actions" && event?.kill === "controller")).map((name) => field(form, [...path, name], model.properties[name], { bare: true })),
+      ...(action
+        ? [
+            field(
+              form,
+              [...path, action],
+              { ...model.properties[action], anyOf: schema.option(form.root, model.properties[action]).arms },
+              {
+                bare: true,
+                label: action === "link" || action === "shift" || action === "slow" ? "" : "Node or value",
+                suggestions: nodes(form),
+              },
+            ),
+          ]
+        : []),
+      ...FURTHER.filter(
+        (name) =>
+          event?.[name] != null ||
+          (name === "storage" && String(event?.start).startsWith("servers")) ||
+          (name === "after_actions" && event?.kill === "controller"),
+      ).map((name) => field(form, [...path, name], model.properties[name], { bare: true })),
     ];
     const wrong = make("p", { class: "problem", role: "alert", hidden: true });
-    const remove = make("button", { type: "button", class: "quiet", "aria-label": `Remove event ${at + 1}`, click: () => (form.change([{ path, remove: true }]), add.focus()) }, "Remove");
+    const remove = make(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        "aria-label": `Remove event ${at + 1}`,
+        click: () => (form.change([{ path, remove: true }]), add.focus()),
+      },
+      "Remove",
+    );
     inner.push({
       element: choose,
       update() {
@@ -71,13 +134,40 @@ export function timeline(form) {
         showErrors(wrong, form.errors(path, true));
       },
     });
-    return make("li", { class: "row event", "data-path": path.join(".") }, make("div", { class: "event-fields" }, fields[0].element, make("div", { class: "option" }, make("div", { class: "named" }, make("label", { for: choose.id, title: model.properties[action]?.description }, "Action")), choose), ...fields.slice(1).map((each) => each.element)), remove, wrong);
+    return make(
+      "li",
+      { class: "row event", "data-path": path.join(".") },
+      make(
+        "div",
+        { class: "event-fields" },
+        fields[0].element,
+        make(
+          "div",
+          { class: "option" },
+          make(
+            "div",
+            { class: "named" },
+            make("label", { for: choose.id, title: model.properties[action]?.description }, "Action"),
+          ),
+          choose,
+        ),
+        ...fields.slice(1).map((each) => each.element),
+      ),
+      remove,
+      wrong,
+    );
   }
 
   return {
     element: make("div", { class: "option", "data-path": "events" }, picture, place, add, error),
     update() {
-      const key = JSON.stringify(events().map((event) => [actionOf(event), event?.kill === "controller", String(event?.start).startsWith("servers")]));
+      const key = JSON.stringify(
+        events().map((event) => [
+          actionOf(event),
+          event?.kill === "controller",
+          String(event?.start).startsWith("servers"),
+        ]),
+      );
       if (key !== drawn) {
         drawn = key;
         inner = [];
@@ -93,7 +183,7 @@ export function timeline(form) {
 /** @param {any} event @param {string} action @returns {Shown} */
 function shown(event, action) {
   const value = event?.[action];
-  const node = ["kill", "stop", "start"].includes(action) ? String(value) : value?.node ?? null;
+  const node = ["kill", "stop", "start"].includes(action) ? String(value) : (value?.node ?? null);
   const text = typeof value === "object" && value ? [value.node ?? value.kind ?? ""].join("") : String(value ?? "");
   return { at: Number(event?.at) || 0, action, node, text: `${action} ${text}`.trim() };
 }
@@ -101,7 +191,15 @@ function shown(event, action) {
 /** Names that events may use. @param {Form} form */
 function nodes(form) {
   const processes = Number(form.value(["lab", "server_processes"])) || 1;
-  return ["switch", "controller", "client", "coordinator", ...Array.from({ length: Math.min(processes, 8) }, (_, at) => `servers-${at}`), "spine-0", "leaf-0"];
+  return [
+    "switch",
+    "controller",
+    "client",
+    "coordinator",
+    ...Array.from({ length: Math.min(processes, 8) }, (_, at) => `servers-${at}`),
+    "spine-0",
+    "leaf-0",
+  ];
 }
 
 /** @param {string} action */
@@ -116,22 +214,46 @@ function paint({ width, warmup, duration, events, shift }) {
   const inside = (/** @type {number} */ at) => Math.min(width, Math.max(0, x(at)));
   const top = 48;
   const bar = 20;
-  const rect = (/** @type {number} */ from, /** @type {number} */ to, /** @type {string} */ kind) => draw("rect", { x: inside(from), y: top, width: Math.max(2, inside(to) - inside(from)), height: bar, class: kind });
+  const rect = (/** @type {number} */ from, /** @type {number} */ to, /** @type {string} */ kind) =>
+    draw("rect", { x: inside(from), y: top, width: Math.max(2, inside(to) - inside(from)), height: bar, class: kind });
   const sorted = [...events].sort((a, b) => a.at - b.at);
-  const outages = sorted.filter((each) => each.action === "kill" || each.action === "stop").map((each) => {
-    const end = sorted.find((other) => other.action === "start" && other.node === each.node && other.at >= each.at);
-    return rect(each.at, end?.at ?? duration, "outage");
-  });
+  const outages = sorted
+    .filter((each) => each.action === "kill" || each.action === "stop")
+    .map((each) => {
+      const end = sorted.find((other) => other.action === "start" && other.node === each.node && other.at >= each.at);
+      return rect(each.at, end?.at ?? duration, "outage");
+    });
   const every = typeof shift?.every === "number" && shift.every > 0 ? shift.every : shift ? 10 : 0;
-  const shifts = every ? Array.from({ length: Math.min(500, Math.ceil(duration / every) - 1) }, (_, at) => draw("line", { x1: x(every * (at + 1)), x2: x(every * (at + 1)), y1: top, y2: top + bar, class: "shift" })) : [];
+  const shifts = every
+    ? Array.from({ length: Math.min(500, Math.ceil(duration / every) - 1) }, (_, at) =>
+        draw("line", { x1: x(every * (at + 1)), x2: x(every * (at + 1)), y1: top, y2: top + bar, class: "shift" }),
+      )
+    : [];
   const marks = sorted.map((each, at) => {
     const place = inside(each.at);
     const level = LEVELS[at % LEVELS.length];
     const right = place > 0.75 * width;
-    return draw("g", { class: `mark mark-${each.action}` }, draw("line", { x1: place, x2: place, y1: level, y2: top + bar }), draw("text", { x: right ? place - 4 : place + 4, y: level, "text-anchor": right ? "end" : "start" }, `${each.at} s ${each.text}`));
+    return draw(
+      "g",
+      { class: `mark mark-${each.action}` },
+      draw("line", { x1: place, x2: place, y1: level, y2: top + bar }),
+      draw(
+        "text",
+        { x: right ? place - 4 : place + 4, y: level, "text-anchor": right ? "end" : "start" },
+        `${each.at} s ${each.text}`,
+      ),
+    );
   });
-  const label = [`warm-up of ${warmup} s`, `measured part of ${duration} s`, every ? `a popularity shift every ${every} s` : "", ...sorted.map((each) => `${each.text} at ${each.at} s`)].filter(Boolean).join("; ");
-  const tick = (/** @type {number} */ at, /** @type {string} */ anchor) => draw("text", { x: x(at), y: top + bar + 15, "text-anchor": anchor, class: "tick" }, `${at} s`);
+  const label = [
+    `warm-up of ${warmup} s`,
+    `measured part of ${duration} s`,
+    every ? `a popularity shift every ${every} s` : "",
+    ...sorted.map((each) => `${each.text} at ${each.at} s`),
+  ]
+    .filter(Boolean)
+    .join("; ");
+  const tick = (/** @type {number} */ at, /** @type {string} */ anchor) =>
+    draw("text", { x: x(at), y: top + bar + 15, "text-anchor": anchor, class: "tick" }, `${at} s`);
   return draw(
     "svg",
     { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": `Timeline: ${label}` },

@@ -32,3 +32,15 @@ def test_what_ships_has_no_roles_with_mutants() -> None:
         and not section.startswith(("dev-dependencies]", "workspace", "package]"))
     ]
     assert users == []
+
+
+def test_rtl_has_no_mutants() -> None:
+    """`fpga/mutants/edits.toml` has them."""
+    sources = sorted((ROOT / "fpga/rtl").rglob("*.*v*"))
+    named = [
+        str(path.relative_to(ROOT))
+        for path in sources
+        if "mutant" in path.read_text(encoding="utf-8").lower()
+    ]
+    assert len(sources) > 60
+    assert named == []

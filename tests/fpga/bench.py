@@ -20,7 +20,7 @@ import cocotb_tools.config
 import find_libpython
 import pytest
 
-from netkv.fpga import sources, verilate
+from netkv.fpga import mutants, sources, verilate
 from netkv.fpga.tools import compiler, compiler_version, verilator
 
 BENCHES = sources.folder() / "bench"
@@ -172,7 +172,8 @@ def run(
         case: a case of the bench; empty: all.
         mutant: the RTL is built with all mutants, and this one is chosen; 0: none.
     """
-    further = () if mutant is None else (sources.folder() / "mutants" / "bench",)
+    chosen = (sources.folder() / "mutants" / "bench", mutants.folder())
+    further = () if mutant is None else chosen
     results = folder / "results.xml"
     environment = {
         **os.environ,

@@ -1,4 +1,4 @@
-// In place of `fpga/rtl/common/mutant_pkg.sv`: the mutant is chosen at run time.
+// The number of the mutant, which the top level of a design with mutants sets at run time; 0: none.
 package mutant_pkg;
   int ID;
 endpackage

@@ -22,6 +22,7 @@ import pytest
 
 from netkv import rtl_sources as sources
 from netkv.fpga import verilate
+from netkv.kits import design_mutants as mutants
 from netkv.fpga.tools import compiler, compiler_version, verilator
 
 BENCHES = sources.folder() / "bench"
@@ -173,7 +174,8 @@ def run(
         case: a case of the bench; empty: all.
         mutant: the RTL is built with all mutants, and this one is chosen; 0: none.
     """
-    further = () if mutant is None else (sources.folder() / "mutants" / "bench",)
+    chosen = (sources.folder() / "mutants" / "bench", mutants.folder())
+    further = () if mutant is None else chosen
     results = folder / "results.xml"
     environment = {
         **os.environ,

@@ -171,12 +171,20 @@ COMPARISONS = (
     Comparison(
         "memcached/miss_table.sv", "assign marked =", "tag of a request without an entry", (14, 138)
     ),
-    Comparison("memcached/miss_table.sv", "(is_mark &&", "tag of a mark with live entries", (135,)),
     Comparison(
-        "memcached/miss_table.sv", "(is_insert &&", "tag of a request with older entries", (136,)
+        "memcached/miss_table.sv", "|| is_mark) begin", "tag of a mark with live entries", (135,)
     ),
     Comparison(
-        "memcached/miss_table.sv", "(matched &&", "tag of older entries with a request", (137,)
+        "memcached/miss_table.sv",
+        "(is_insert || is_mark) begin",
+        "tag of a request with older entries",
+        (136,),
+    ),
+    Comparison(
+        "memcached/miss_table.sv",
+        "<= matched || marked",
+        "tag of older entries with a request",
+        (137,),
     ),
     Comparison("memcached/miss_table.sv", "mark_hash = MARK_BITS'(", "owner of a mark", (142,)),
     Comparison(
@@ -237,7 +245,10 @@ COMPARISONS = (
     ),
     Comparison("client_cache/kv_controller.sv", "held.group == client_cache_pkg", "group", (56,)),
     Comparison(
-        "client_cache/kv_controller.sv", "(held.epoch == epoch[group] ||", "epoch of a value", (47,)
+        "client_cache/kv_controller.sv",
+        "!held.pending && held.epoch == epoch[group]",
+        "epoch of a value",
+        (47,),
     ),
     Comparison(
         "client_cache/kv_controller.sv",
@@ -265,13 +276,13 @@ COMPARISONS = (
     ),
     Comparison(
         "client_cache/kv_controller.sv",
-        "(group == GROUP_BITS'(i) || mutant_pkg::ID == 213)",
+        "&& group == GROUP_BITS'(i))\n        || (pause[i]",
         "group of an epoch",
         (213,),
     ),
     Comparison(
         "client_cache/kv_controller.sv",
-        "(group == GROUP_BITS'(i) || mutant_pkg::ID == 214)",
+        "state == TIME && group == GROUP_BITS'(i)",
         "group of a delayed flush",
         (214,),
     ),
@@ -418,7 +429,7 @@ def found() -> Iterator[tuple[str, int, str]]:
         text = code(file)
         for each in _PLACE.finditer(text):
             left, right = each["left"], each["right"]
-            if left is not None and ("mutant_pkg" in left or _CONSTANT.match(right)):
+            if left is not None and _CONSTANT.match(right):
                 continue
             at = each.end("left") if left is not None else each.start()
             line = text[text.rfind("\n", 0, at) + 1 : text.find("\n", at)]

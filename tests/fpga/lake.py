@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netkv._engine import FpgaDesign
-from netkv.kits.design_mutants import UNIT_BITS
-from netkv.schemes.lake import mutants
+from netkv.kits.design_mutants import CHOICE, UNIT_BITS
+from netkv.model import manifest
 from tests.fpga.packets import Operation, frames, memcached
 
 HOST = 4
@@ -62,7 +62,7 @@ class Lake:
         self.design = FpgaDesign(str(library), seed)
         self.registers = {
             name: address
-            for register in mutants.design().registers
+            for register in (*manifest.find("lake").registers, CHOICE)
             for name, address in register.addresses()
         }
         self.header = header

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
+from netkv.fpga.mutants import edits
 from tests.fpga.comparisons import COMPARISONS, Comparison, code, covers, found
 
 
@@ -27,5 +26,5 @@ def test_comparison_is_in_the_rtl(comparison: Comparison) -> None:
 @pytest.mark.parametrize("comparison", COMPARISONS, ids=lambda each: f"{each.file}-{each.text}")
 def test_mutant_of_a_comparison_is_beside_it(comparison: Comparison) -> None:
     """In the same file, but for those of one rule in several modules."""
-    numbers = set(map(int, re.findall(r"mutant_pkg::ID [!=]= (\d+)", code(comparison.file))))
+    numbers = {each.mutant for each in edits() if each.file == comparison.file}
     assert set(comparison.mutants) <= numbers

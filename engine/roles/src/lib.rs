@@ -44,7 +44,6 @@ pub use common::actions::{Actions, CallId, StoreCall, StoreOp, StoreResult};
 pub use common::applied::{Applied, Block, FORGET, MAX_DEADLINE, Origin};
 pub use common::load::{ClientConfig, VerifyReport};
 pub use common::memory::MemoryStore;
-pub use common::mutation::Mutation;
 pub use common::slots::Slots;
 pub use common::stats::{ClientCounts, ClientStats, Counts, ServerStats};
 pub use common::timers::Backoff;

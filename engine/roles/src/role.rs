@@ -9,8 +9,6 @@ use netkv_checker::{Summary, Violation};
 use netkv_wire::Key;
 use netkv_workload::{Arrivals, Workload};
 
-#[cfg(feature = "mutations")]
-use crate::Mutation;
 use crate::{
     Actions, CallId, ClientStats, Completion, Counts, Nanos, StoreResult, UserOp, VerifyReport,
 };
@@ -42,10 +40,6 @@ pub trait Server: Send + Sync {
 
     /// Counts since the start, and gauges of the protocol.
     fn counts(&self) -> Counts;
-
-    /// Takes a protection out, if the role has it. For tests.
-    #[cfg(feature = "mutations")]
-    fn mutate(&mut self, _mutation: Mutation) {}
 }
 
 /// The clients of a process: a load generator, and the operations that users submit.
@@ -134,10 +128,6 @@ pub trait Client: Send + Sync {
 
     /// Moves the users' operations that have ended to the end of `into`.
     fn completions(&mut self, into: &mut Vec<Completion>);
-
-    /// Disables a protection. For tests.
-    #[cfg(feature = "mutations")]
-    fn mutate(&mut self, mutation: Mutation);
 }
 
 /// A worker of a coordinator, which sends requests to several servers on behalf of a client.
@@ -153,10 +143,6 @@ pub trait Coordinator: Send + Sync {
 
     /// Counts since the start, and requests under way.
     fn counts(&self) -> Counts;
-
-    /// Disables a protection. For tests.
-    #[cfg(feature = "mutations")]
-    fn mutate(&mut self, mutation: Mutation);
 }
 
 /// The work of a server's store for a request of a client.

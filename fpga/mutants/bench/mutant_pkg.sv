@@ -1,5 +1,4 @@
-// In place of `fpga/rtl/common/mutant_pkg.sv`, for benches: the argument `+mutant=n` of the simulation
-// chooses the mutant.
+// The number of the mutant in a bench: the argument `+mutant=n` of the simulation; 0: none.
 package mutant_pkg;
   function automatic int argument();
     if (!$value$plusargs("mutant=%d", argument)) argument = 0;

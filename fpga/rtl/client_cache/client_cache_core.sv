@@ -214,8 +214,7 @@ module client_cache_core #(
 
   assign cache_on      = on && initialized == '1 && CONTROLLERS != 0;
   // What changed while the cache was off or saw other frames is not known.
-  assign foreign_write = (cache_on && !was_on && mutant_pkg::ID != 64)
-      || (reconfigured && mutant_pkg::ID != 65) || invalidate;
+  assign foreign_write = (cache_on && !was_on) || reconfigured || invalidate;
 
   always_ff @(posedge clk) begin
     {now, fraction} <= rst ? '0 : following;

@@ -154,7 +154,7 @@ module kv_controller #(
   assign udp_length = {head[311:304], head[319:312]};
   assign payload    = settings.udp_header ? 16'd50 : 16'd42;
 
-  assign stays      = head[183:176] == 8'd0 && mutant_pkg::ID != 89;
+  assign stays      = head[183:176] == 8'd0;
 
   frame_check #(
       .BYTES(64)
@@ -172,7 +172,7 @@ module kv_controller #(
     header_ok = ip_length >= payload + 16'd10 && meta.length >= ip_length + 16'd14
         && udp_length + 16'd20 == ip_length
         // A datagram of its own; of a reply, sequence number 0. memcached reads no more of a request's.
-        && (!settings.udp_header || mutant_pkg::ID == 57
+        && (!settings.udp_header
             || (head[383:368] == 16'h0100 && (!response || head[367:352] == 16'd0)));
   endfunction
 
@@ -284,7 +284,7 @@ module kv_controller #(
   for (genvar i = 0; i < FUNCTIONS; i++) begin : each_group
     logic advances;
     assign advances  = foreign_write || (events.advance_epoch
-        && (group == GROUP_BITS'(i) || mutant_pkg::ID == 213))
+        && group == GROUP_BITS'(i))
         || (pause[i] && !was_pause[i]);
     assign quiet[i]  = quiet_left[i] == '0 && !pause[i];
     assign epochs[i] = epoch[i][31:0];
@@ -314,7 +314,7 @@ module kv_controller #(
         .wall_write,
         .wall_time,
         .clear     (clear_flushes),
-        .s_valid   (state == TIME && (group == GROUP_BITS'(i) || mutant_pkg::ID == 214)),
+        .s_valid   (state == TIME && group == GROUP_BITS'(i)),
         // Its bytes are in the order of the wire.
         .s_delay   ({operation.flags[7:0], operation.flags[15:8], operation.flags[23:16],
                      operation.flags[31:24]}),
@@ -387,22 +387,19 @@ module kv_controller #(
   // The entry holds the key, of this group.
   logic same_key;
 
-  assign same_key = held.valid && (held.key_length == key_length || mutant_pkg::ID == 203)
-      && (held_key == key[8*KEY_BYTES-1:0] || mutant_pkg::ID == 59)
-      && (held.group == client_cache_pkg::FUNCTION_BITS'(group) || mutant_pkg::ID == 56);
+  assign same_key = held.valid && held.key_length == key_length
+      && held_key == key[8*KEY_BYTES-1:0] && held.group == client_cache_pkg::FUNCTION_BITS'(group);
 
   // It is also of this server.
   function automatic logic same();
-    same = same_key && (held.server_address == server_address || mutant_pkg::ID == 54)
-        && (held.server_port == server_port || mutant_pkg::ID == 204);
+    same = same_key && held.server_address == server_address
+        && held.server_port == server_port;
   endfunction
 
   // A value is served if it is visible, of this epoch and not too old.
   function automatic logic usable();
-    usable = (!held.pending || mutant_pkg::ID == 46)
-        && (held.epoch == epoch[group] || mutant_pkg::ID == 47)
-        && (settings.max_age == '0 || now - held.stored_time <= settings.max_age
-            || mutant_pkg::ID == 49);
+    usable = !held.pending && held.epoch == epoch[group]
+        && (settings.max_age == '0 || now - held.stored_time <= settings.max_age);
   endfunction
 
   // Storing: windows of the frame become lines of the value.
@@ -506,13 +503,6 @@ module kv_controller #(
       miss_tag.server_address = server_address;
       miss_tag.server_port    = server_port;
       miss_tag.source         = source;
-      if (mutant_pkg::ID == 52) miss_tag.client_address = '0;
-      if (mutant_pkg::ID == 53) miss_tag.server_address = '0;
-      if (mutant_pkg::ID == 205) miss_tag.server_port = '0;
-      if (mutant_pkg::ID == 206) miss_tag.client_port = '0;
-      if (mutant_pkg::ID == 207) miss_tag.opaque = '0;
-      if (mutant_pkg::ID == 208) miss_tag.opcode = '0;
-      if (mutant_pkg::ID == 55) miss_tag.source = '0;
       miss_request.kind       = plan == PLAN_GET ? memcached_pkg::REQUEST_GET
           : plan == PLAN_SET ? memcached_pkg::REQUEST_SET : memcached_pkg::REQUEST_MUTATION;
       miss_request.place      = place;
@@ -791,14 +781,14 @@ module kv_controller #(
         payload_end      <= ip_length + 16'd14;
         several          <= 1'b0;
         crc              <= '0;
-        if (corrupt && mutant_pkg::ID != 66) begin
+        if (corrupt) begin
           events.corrupt <= 1'b1;
           state          <= FORWARD;
         end else if (header_ok() && (response || !text)) begin
           state <= OPERATION;
         end else begin
           events.malformed     <= !response;
-          events.advance_epoch <= !response && may_change && mutant_pkg::ID != 61;
+          events.advance_epoch <= !response && may_change;
           ignores              <= !response && !may_change;
           state                <= FORWARD;
         end
@@ -816,18 +806,18 @@ module kv_controller #(
         stored_epoch <= epoch[group];
         if (!operation.ok || operation.response) begin
           events.malformed     <= 1'b1;
-          events.advance_epoch <= !operation.refused && mutant_pkg::ID != 61;
+          events.advance_epoch <= !operation.refused;
           ignores              <= operation.refused;
           state                <= FORWARD;
         end else begin
           plan <= PLAN_INVALIDATE;
           if (!several && operation.last) begin
             if (operation.get) plan <= PLAN_GET;
-            else if (operation.storable && (own_quiet || mutant_pkg::ID == 212) && !stays
+            else if (operation.storable && own_quiet && !stays
                      && value_length <= 16'(VALUE_BYTES)
                      && settings.set_mode != client_cache_pkg::SETS_INVALIDATE) plan <= PLAN_SET;
           end
-          events.advance_epoch <= operation.flush && !operation.delayed_flush && mutant_pkg::ID != 62;
+          events.advance_epoch <= operation.flush && !operation.delayed_flush;
           events.delayed_flush <= operation.delayed_flush;
           if (fits && (operation.mutation
                        || (operation.get && !several && operation.last && !stays))) begin
@@ -875,8 +865,8 @@ module kv_controller #(
             else state <= operation.quiet ? FORWARD : GUARD;
           end
           PLAN_ACKNOWLEDGE: begin
-            found <= held.valid && (held.store_id == entry.store_id || mutant_pkg::ID == 201)
-                && (entry.kind == memcached_pkg::REQUEST_SET || mutant_pkg::ID == 202);
+            found <= held.valid && held.store_id == entry.store_id
+                && entry.kind == memcached_pkg::REQUEST_SET;
             state <= GUARD;
           end
           PLAN_FILL: begin
@@ -885,7 +875,7 @@ module kv_controller #(
           end
           default: begin
             // Two addresses may be one server's: a mutation through one removes the entry of each.
-            found <= mutant_pkg::ID == 90 ? same() : same_key;
+            found <= same_key;
             if (plan == PLAN_SET && !same()
                 && settings.set_mode == client_cache_pkg::SETS_UPDATE) plan <= PLAN_INVALIDATE;
             state <= GUARD;
@@ -921,7 +911,7 @@ module kv_controller #(
               state <= !fill_allowed ? RELEASE : store_lines == '0 ? HEAD_WRITE : STORE;
             end
             PLAN_ACKNOWLEDGE: state <= found ? HEAD_WRITE : RELEASE;
-            default: state <= found && mutant_pkg::ID != 50 ? HEAD_WRITE : STORED;
+            default: state <= found ? HEAD_WRITE : STORED;
           endcase
         end
       end
@@ -970,7 +960,7 @@ module kv_controller #(
       NEXT: begin
         operation_offset <= operation_offset + 16'd24 + operation.body_length;
         crc              <= '0;
-        state <= operation.last || response || mutant_pkg::ID == 60 ? FORWARD : OPERATION;
+        state <= operation.last || response ? FORWARD : OPERATION;
       end
 
       TAKE: if (miss_ready) state <= TAKE_WAIT;
@@ -985,14 +975,13 @@ module kv_controller #(
               : PLAN_ACKNOWLEDGE;
           if (!miss_hit) begin
             state <= FORWARD;
-          end else if (miss_is_ambiguous && mutant_pkg::ID != 51) begin
+          end else if (miss_is_ambiguous) begin
             events.fill_refused <= miss_entry.kind == memcached_pkg::REQUEST_GET;
             state               <= RELEASE;
           end else if (miss_entry.kind != memcached_pkg::REQUEST_GET) begin
             state <= LOOKUP;
           end else begin
-            state <= ((operation.status_ok && operation.extras_length == 8'd4)
-                      || mutant_pkg::ID == 58)
+            state <= operation.status_ok && operation.extras_length == 8'd4
                 && value_length <= 16'(VALUE_BYTES) ? KEY_READ : RELEASE;
           end
         end
@@ -1056,7 +1045,7 @@ module kv_controller #(
         verdict_due <= s_valid && s_ready && s_last;
         if (verdict_due && opaque_frame) begin
           events.corrupt       <= corrupt;
-          events.advance_epoch <= (!corrupt || mutant_pkg::ID == 85) && mutant_pkg::ID != 63;
+          events.advance_epoch <= !corrupt;
         end
         if (advance) begin
           m_valid     <= s_valid && !passed_last;

@@ -79,10 +79,10 @@ module emu_core #(
   // IPv4 without options, no fragment, UDP to the port of memcached.
   assign is_request = head[111:96] == 16'h0008 && head[119:112] == 8'h45
       && (head[175:160] & 16'hff3f) == 16'd0 && head[191:184] == 8'd17
-      && ({head[295:288], head[303:296]} == udp_port || mutant_pkg::ID == 301);
+      && {head[295:288], head[303:296]} == udp_port;
   // To its address, which is no group, and not at the end of its time to live.
-  assign for_card   = !head[0] && (mac == '0 || head[47:0] == mac || mutant_pkg::ID == 304)
-      && (address == '0 || head[271:240] == address || mutant_pkg::ID == 305) && head[183:176] != 8'd0;
+  assign for_card   = !head[0] && (mac == '0 || head[47:0] == mac)
+      && (address == '0 || head[271:240] == address) && head[183:176] != 8'd0;
   assign header_ok  = is_request && for_card && ip_length >= payload + 16'd10
       && meta.length >= ip_length + 16'd14 && udp_length + 16'd20 == ip_length
       && (!udp_header || head[383:352] == 32'h0100_0000);
@@ -153,8 +153,8 @@ module emu_core #(
 
   assign key_offset = payload + 16'd24 + 16'(operation.extras_length);
   assign line       = table_line;
-  assign found      = line.valid && (line.key_length == key_length || mutant_pkg::ID == 302)
-      && (((line.item ^ item) & below(key_length)) == '0 || mutant_pkg::ID == 303);
+  assign found      = line.valid && line.key_length == key_length
+      && ((line.item ^ item) & below(key_length)) == '0;
   assign store      = operation.opcode == memcached_pkg::OPCODE_SET;
   assign get        = operation.get;
 

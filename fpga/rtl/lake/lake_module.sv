@@ -313,7 +313,7 @@ module lake_module #(
         .s_data,
         .s_last,
         .s_meta,
-        .s_response          ((s_meta.source & server_ports) != '0 && mutant_pkg::ID != 117),
+        .s_response          ((s_meta.source & server_ports) != '0),
         .s_corrupt,
         .server_known,
         .server_mac,

@@ -149,7 +149,7 @@ module lake_pe #(
     header_ok = ip_length >= payload + 16'd10 && meta.length >= ip_length + 16'd14
         && udp_length + 16'd20 == ip_length
         // A datagram of its own; of a reply, sequence number 0. memcached reads no more of a request's.
-        && (!settings.udp_header || mutant_pkg::ID == 16
+        && (!settings.udp_header
             || (head[383:368] == 16'h0100 && (!response || head[367:352] == 16'd0)));
   endfunction
 
@@ -277,8 +277,8 @@ module lake_pe #(
   function automatic logic may_hold(input lake_pkg::descriptor_t arrived);
     logic unused;
     may_hold = arrived.valid && (plan == PLAN_ACKNOWLEDGE
-        ? arrived.chunk == entry.chunk || mutant_pkg::ID == 102
-        : (arrived.key_length == key_length || mutant_pkg::ID == 103)
+        ? arrived.chunk == entry.chunk
+        : arrived.key_length == key_length
             && arrived.signature == hash[31:16]);
     unused = &{1'b0, arrived};
   endfunction
@@ -296,7 +296,7 @@ module lake_pe #(
       for (int each = 0; each < 8; each++) begin
         held               = bucket[64*each+:64];
         invalid_ways[each] = !held.valid;
-        class_ways[each]   = held.valid && (held.chunk_class == needed || mutant_pkg::ID == 116);
+        class_ways[each]   = held.valid && held.chunk_class == needed;
       end
     end
   end
@@ -345,19 +345,16 @@ module lake_pe #(
   // A chunk is served if it is visible, of this epoch and not too old. The MAC address of a server is
   // known when it has acknowledged something; early writes do not wait for that.
   function automatic logic usable();
-    usable = (known || !settings.safe_writes) && (!probed.pending || mutant_pkg::ID == 8)
-        && (item.stored_time >= epoch_start || mutant_pkg::ID == 9)
-        && (settings.max_age == '0 || now - item.stored_time <= settings.max_age
-            || mutant_pkg::ID == 11);
+    usable = (known || !settings.safe_writes) && !probed.pending && item.stored_time >= epoch_start
+        && (settings.max_age == '0 || now - item.stored_time <= settings.max_age);
   endfunction
 
   // The lines of a chunk hold, behind the header, windows of key and value: line n holds the
   // windows 2n - 1 and 2n.
   function automatic logic equal(input logic [3:0] index);
-    equal = (mutant_pkg::ID == 106 && index != 4'd0)
-        || ((data_response[511:256] ^ key_ram[3'({index, 1'b0})])
+    equal = ((data_response[511:256] ^ key_ram[3'({index, 1'b0})])
             & below(16'(key_length), {6'd0, index, 6'd0})) == '0
-        && (index == 4'd0 || mutant_pkg::ID == 107
+        && (index == 4'd0
             || ((data_response[255:0] ^ key_ram[3'({index, 1'b0} - 5'd1)])
                 & below(16'(key_length), {6'd0, index, 6'd0} - 16'd32)) == '0);
   endfunction
@@ -564,11 +561,6 @@ module lake_pe #(
       miss_request.tag.client_address = response ? head[271:240] : head[239:208];
       miss_request.tag.client_port    = response ? head[303:288] : head[287:272];
       miss_request.tag.server         = server;
-      if (mutant_pkg::ID == 87) miss_request.tag.server = '0;
-      if (mutant_pkg::ID == 15) miss_request.tag.client_address = '0;
-      if (mutant_pkg::ID == 112) miss_request.tag.opcode = '0;
-      if (mutant_pkg::ID == 113) miss_request.tag.opaque = '0;
-      if (mutant_pkg::ID == 114) miss_request.tag.client_port = '0;
       miss_request.entry.kind       = plan == PLAN_GET ? memcached_pkg::REQUEST_GET
           : plan == PLAN_SET ? memcached_pkg::REQUEST_SET : memcached_pkg::REQUEST_MUTATION;
       miss_request.entry.hash       = hash;
@@ -637,8 +629,7 @@ module lake_pe #(
   assign takes = decoded.ok && decoded.last && !decoded.quiet && (decoded.get || decoded.mutation);
   assign inserts = !several && !operation.quiet;
   // Two addresses may be one server's: a mutation through one of them removes the items of all.
-  assign of_server = item.server == server || mutant_pkg::ID == 86
-      || ((plan == PLAN_SET || plan == PLAN_INVALIDATE) && mutant_pkg::ID != 90);
+  assign of_server = item.server == server || plan == PLAN_SET || plan == PLAN_INVALIDATE;
 
   // What the answer of the guard table allows.
   logic alone;
@@ -716,7 +707,7 @@ module lake_pe #(
           if (words == 1) head[511:256] <= s_data;
           meta     <= s_meta;
           response <= s_response;
-          corrupt  <= s_corrupt && mutant_pkg::ID != 84;
+          corrupt  <= s_corrupt;
           words    <= words + 1'b1;
           if (s_last) state <= START;
         end
@@ -732,16 +723,15 @@ module lake_pe #(
         key_window       <= '0;
         key_sum          <= '0;
         crc              <= '1;
-        known            <= server_known || mutant_pkg::ID == 88;
-        foreign          <= (server_known && !server_mac && mutant_pkg::ID != 88)
-            || (head[183:176] == 8'd0 && mutant_pkg::ID != 89);
+        known            <= server_known;
+        foreign          <= (server_known && !server_mac) || head[183:176] == 8'd0;
         if (corrupt) begin
           state <= FORWARD;
         end else if (header_ok() && (response || !text)) begin
           state <= OPERATION;
         end else begin
           events.malformed     <= !response;
-          events.advance_epoch <= !response && may_change && mutant_pkg::ID != 20;
+          events.advance_epoch <= !response && may_change;
           ignores              <= !response && !may_change;
           state                <= FORWARD;
         end
@@ -762,16 +752,16 @@ module lake_pe #(
         stored_time <= now;
         if (!operation.ok || operation.response) begin
           events.malformed     <= 1'b1;
-          events.advance_epoch <= !operation.refused && mutant_pkg::ID != 20;
+          events.advance_epoch <= !operation.refused;
           ignores              <= operation.refused;
           state                <= FORWARD;
         end else begin
           plan <= PLAN_INVALIDATE;
           if (!several && operation.last) begin
             if (operation.get) plan <= PLAN_GET;
-            else if (operation.storable && (quiet || mutant_pkg::ID == 109) && !foreign) plan <= PLAN_SET;
+            else if (operation.storable && quiet && !foreign) plan <= PLAN_SET;
           end
-          events.advance_epoch <= operation.flush && !operation.delayed_flush && mutant_pkg::ID != 21;
+          events.advance_epoch <= operation.flush && !operation.delayed_flush;
           events.delayed_flush <= operation.delayed_flush;
           if (operation.mutation || (operation.get && !several && operation.last && !foreign)) begin
             state <= KEY_LATCH;
@@ -843,7 +833,7 @@ module lake_pe #(
               state               <= fill_allowed ? BUCKET : RELEASE;
             end
             PLAN_ACKNOWLEDGE: begin
-              state <= entry.kind == memcached_pkg::REQUEST_SET || mutant_pkg::ID == 108 ? BUCKET
+              state <= entry.kind == memcached_pkg::REQUEST_SET ? BUCKET
                   : RELEASE;
             end
             default: state <= BUCKET;
@@ -882,13 +872,13 @@ module lake_pe #(
             item         <= data_response[255:0];
             first_window <= data_response[511:256];
           end
-          same  <= same && (equal(line_index) || plan == PLAN_ACKNOWLEDGE || mutant_pkg::ID == 18);
+          same  <= same && (equal(line_index) || plan == PLAN_ACKNOWLEDGE);
           state <= COMPARE;
         end
       end
 
       COMPARE: begin
-        if (plan == PLAN_ACKNOWLEDGE ? item.store_id != entry.store_id && mutant_pkg::ID != 101
+        if (plan == PLAN_ACKNOWLEDGE ? item.store_id != entry.store_id
             : !(same && of_server)) begin
           state <= SEARCH;
         end else if (line_index != lines_wanted) begin
@@ -930,7 +920,7 @@ module lake_pe #(
           end
           default: begin
             events.invalidated <= found && plan == PLAN_INVALIDATE;
-            if (found && !(plan == PLAN_INVALIDATE && mutant_pkg::ID == 12)) state <= FREE;
+            if (found) state <= FREE;
             else state <= storing ? SLOT : freed ? BUCKET_WRITE : STORED;
           end
         endcase
@@ -957,7 +947,7 @@ module lake_pe #(
           victim         <= victim + 3'd1;
           events.evicted <= 1'b1;
           chunk          <= leaving.chunk;
-          state          <= leaving.chunk_class == needed || mutant_pkg::ID == 115 ? WINDOW : FREE;
+          state          <= leaving.chunk_class == needed ? WINDOW : FREE;
         end
       end
 
@@ -1051,7 +1041,7 @@ module lake_pe #(
         operation_offset <= operation_offset + 16'd24 + operation.body_length;
         key_window       <= '0;
         crc              <= '1;
-        state            <= operation.last || mutant_pkg::ID == 19 ? FORWARD : OPERATION;
+        state            <= operation.last ? FORWARD : OPERATION;
       end
 
       TAKE: if (miss_ready) state <= TAKE_WAIT;
@@ -1066,14 +1056,13 @@ module lake_pe #(
               : PLAN_ACKNOWLEDGE;
           if (!miss_response.hit) begin
             state <= FORWARD;
-          end else if (miss_response.ambiguous && mutant_pkg::ID != 13) begin
+          end else if (miss_response.ambiguous) begin
             events.fill_refused <= miss_response.entry.kind == memcached_pkg::REQUEST_GET;
             state               <= RELEASE;
           end else if (miss_response.entry.kind != memcached_pkg::REQUEST_GET) begin
             state <= DECLARE;
           end else begin
-            state <= ((operation.status_ok && operation.extras_length == 8'd4)
-                      || mutant_pkg::ID == 17)
+            state <= operation.status_ok && operation.extras_length == 8'd4
                 && 16'(miss_response.entry.key_length) + value_length
                    <= 16'(lake_pkg::MAX_ITEM_BYTES) ? KEY_READ : RELEASE;
           end

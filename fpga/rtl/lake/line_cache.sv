@@ -83,7 +83,7 @@ module line_cache #(
   entry_t                  ram_entry;
 
   assign hit = enable && !lookup.write && found.valid
-      && (found.key == lookup.address[lake_pkg::ADDRESS_BITS-1:INDEX_BITS] || mutant_pkg::ID == 120);
+      && found.key == lookup.address[lake_pkg::ADDRESS_BITS-1:INDEX_BITS];
   assign load = !m_valid || m_ready;
   assign write_done = lookup_valid && lookup.write && load && !m_response_valid;
   assign read_done = lookup_valid && !lookup.write && !hit && load;
@@ -92,7 +92,7 @@ module line_cache #(
   assign miss_event = read_done;
 
   assign s_ready = !clearing && (!lookup_valid || lookup_done) && !(lookup_valid && lookup.write
-      && lookup.address[INDEX_BITS-1:0] == s_request.address[INDEX_BITS-1:0] && mutant_pkg::ID != 121);
+      && lookup.address[INDEX_BITS-1:0] == s_request.address[INDEX_BITS-1:0]);
   assign accept = s_valid && s_ready;
 
   assign expected = m_response_valid && pending[m_response_tag];
@@ -156,8 +156,7 @@ module line_cache #(
     end
     if (write_done) begin
       for (int each = 0; each < TAGS; each++) begin
-        if (pending_address[each][INDEX_BITS-1:0] == lookup.address[INDEX_BITS-1:0]
-            && mutant_pkg::ID != 122) begin
+        if (pending_address[each][INDEX_BITS-1:0] == lookup.address[INDEX_BITS-1:0]) begin
           no_fill[each] <= 1'b1;
         end
       end

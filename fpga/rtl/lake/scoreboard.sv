@@ -53,11 +53,11 @@ module scoreboard #(
 
     always_comb begin
       conflicts = '0;
-      if (asks[pe] && mutant_pkg::ID != 1) begin
+      if (asks[pe]) begin
         for (int other = 0; other < PES; other++) begin
           conflicts[other] = earlier[pe][other] && !finish[other]
               && (declare_all[pe] || !declared[other] || covers_all[other]
-                  || (bucket[other] == declare_bucket[pe] && mutant_pkg::ID != 118
+                  || (bucket[other] == declare_bucket[pe]
                       && !(declare_read[pe] && reads[other])));
         end
       end

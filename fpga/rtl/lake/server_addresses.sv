@@ -41,7 +41,7 @@ module server_addresses #(
 
   assign address  = of_response ? from_address : to_address;
   assign known    = entries_of != '0;
-  assign same_mac = known && (entry_mac[place] == destination || mutant_pkg::ID == 125);
+  assign same_mac = known && entry_mac[place] == destination;
   assign learned  = known ? place : oldest;
 
   always_comb begin
@@ -49,7 +49,7 @@ module server_addresses #(
     place   = '0;
     if (ended) begin
       for (int i = 0; i < ENTRIES; i++) begin
-        entries_of[i] = entry_valid[i] && (entry_address[i] == address || mutant_pkg::ID == 124);
+        entries_of[i] = entry_valid[i] && entry_address[i] == address;
         if (entries_of[i]) place |= INDEX_BITS'(i);
       end
     end

@@ -140,7 +140,7 @@ module slab_allocator #(
     has_queued = 1'b0;
     coming     = 1'b0;
     if (s_valid) begin
-      has_fresh  = fresh[chunk_class] != region_end[chunk_class] || mutant_pkg::ID == 123;
+      has_fresh  = fresh[chunk_class] != region_end[chunk_class];
       has_queued = queued[chunk_class] != '0;
       coming     = claimed[chunk_class] != '0 || stacked[chunk_class] != '0;
     end

@@ -85,14 +85,14 @@ module flush_timers #(
     ends   = '0;
     known  = 1'b0;
     if (s_valid) begin
-      known = s_delay <= MAX_DELAY || mutant_pkg::ID == 154 || wall_known;
-      if (s_delay <= MAX_DELAY || mutant_pkg::ID == 154) rest = s_delay;
+      known = s_delay <= MAX_DELAY || wall_known;
+      if (s_delay <= MAX_DELAY) rest = s_delay;
       else if (s_delay > wall_now) rest = s_delay - wall_now;
-      error  = mutant_pkg::ID == 155 ? '0 : rest >> accuracy;
-      early  = mutant_pkg::ID == 156 ? '0 : error + 32'(MARGIN);
-      starts = BITS'(seconds) + (rest > early && mutant_pkg::ID != 159 ? BITS'(rest - early) : '0);
+      error  = rest >> accuracy;
+      early  = error + 32'(MARGIN);
+      starts = BITS'(seconds) + (rest > early ? BITS'(rest - early) : '0);
       ends   = BITS'(seconds) + BITS'(rest)
-          + (mutant_pkg::ID == 157 ? '0 : BITS'(error) + BITS'(MARGIN));
+          + BITS'(error) + BITS'(MARGIN);
     end
   end
 
@@ -120,7 +120,7 @@ module flush_timers #(
   end
 
   assign s_timed = chosen != '0;
-  assign pause   = mutant_pkg::ID != 10 && (running != '0 || (behind && used != '0));
+  assign pause   = running != '0 || (behind && used != '0);
 
   always_comb begin
     under_way = '0;

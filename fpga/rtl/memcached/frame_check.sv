@@ -111,15 +111,11 @@ module frame_check #(
 
       parsed.has_ip_sum    = ipv4;
       parsed.has_data_sum  = tcp || (udp && udp_fields[31:16] != '0);
-      if (mutant_pkg::ID == 80) parsed.has_ip_sum = 1'b0;
-      if (mutant_pkg::ID == 81) parsed.has_data_sum = 1'b0;
-      if (mutant_pkg::ID == 82) parsed.has_data_sum = udp || tcp;
       parsed.bad_lengths   = ((ipv4 || ipv6)
               && (total < ip_bytes || {1'b0, start} + {1'b0, total} > {1'b0, length}))
           || (ipv4 && (packet[7:4] != 4'd4 || packet[3:0] < 4'd5))
           || (tcp && rest < MIN_TCP_BYTES)
           || (udp && (udp_length < MIN_UDP_BYTES || udp_length > rest));
-      if (mutant_pkg::ID == 83) parsed.bad_lengths = 1'b0;
       parsed.ip_start      = start;
       parsed.ip_end        = data_start;
       parsed.address_start = start + (ipv6 ? 16'd8 : 16'd12);

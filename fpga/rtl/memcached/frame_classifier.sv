@@ -80,22 +80,20 @@ module frame_classifier (
       endcase
       if (ipv6) ports = packet[40*8+:32];
 
-      to_memcached   = ((net_pkg::big_endian(ports[31:16]) ^ memcached_port) & ~port_mask) == '0
-          || mutant_pkg::ID == 146;
-      from_memcached = ((net_pkg::big_endian(ports[15:0]) ^ memcached_port) & ~port_mask) == '0
-          || mutant_pkg::ID == 147;
+      to_memcached   = ((net_pkg::big_endian(ports[31:16]) ^ memcached_port) & ~port_mask) == '0;
+      from_memcached = ((net_pkg::big_endian(ports[15:0]) ^ memcached_port) & ~port_mask) == '0;
       plain          = !vlan && ipv4 && header_words == 4'd5 && !fragment
-          && (protocol == net_pkg::PROTOCOL_UDP || mutant_pkg::ID == 148) && length >= UDP_HEADERS;
+          && protocol == net_pkg::PROTOCOL_UDP && length >= UDP_HEADERS;
       tcp_payload    = net_pkg::big_endian(packet[2*8+:16]) > 16'd20 + {10'd0, packet[32*8+4+:4], 2'd0};
 
       if (from_server) begin
         if (plain && from_memcached && length <= MAX_LENGTH) kind = memcached_pkg::KIND_RESPONSE;
-      end else if (plain && to_memcached && (!header[0] || mutant_pkg::ID == 149) && length <= MAX_LENGTH) begin
+      end else if (plain && to_memcached && !header[0] && length <= MAX_LENGTH) begin
         kind = memcached_pkg::KIND_QUERY;
       end else if (ipv4 && over_ports && header_words >= 4'd5) begin
         if (fragment || header_words > 4'd10) begin
-          if (mutant_pkg::ID != 25) kind = memcached_pkg::KIND_OPAQUE;
-        end else if (to_memcached && (length <= MAX_LENGTH || mutant_pkg::ID != 27)) begin
+          kind = memcached_pkg::KIND_OPAQUE;
+        end else if (to_memcached) begin
           kind = protocol == net_pkg::PROTOCOL_UDP || header_words > 4'd5 || tcp_payload
               ? memcached_pkg::KIND_OPAQUE : memcached_pkg::KIND_ORDERED;
         end

@@ -26,18 +26,13 @@ module freshness_rules (
       same_version = guard.version == version;
       // No mutation of the key was on its way when the request passed, so the server gets those that
       // passed before in front of it, and has answered them.
-      alone        = !safe_writes || (of_get
-          ? guard.inflight == 8'd0 || mutant_pkg::ID == 3
-          : guard.inflight == 8'd1 || mutant_pkg::ID == 7);
+      alone        = !safe_writes || (of_get ? guard.inflight == 8'd0 : guard.inflight == 8'd1);
       // Whether a GET may have an entry in the miss table, so that its reply may fill: not while an
       // unseen mutation may be on its way. The server may get that behind this GET, and the reply
       // may come when the quiet time is over.
-      admits_get   = alone && (quiet || mutant_pkg::ID == 4 || mutant_pkg::ID == 29);
-      fill_allowed = fills && (quiet || mutant_pkg::ID == 4)
-          && (!guard.uncacheable || mutant_pkg::ID == 5)
-          && (same_version || mutant_pkg::ID == 2);
-      set_visible  = (status_ok || mutant_pkg::ID == 6) && (quiet || mutant_pkg::ID == 131)
-          && (same_version || mutant_pkg::ID == 132);
+      admits_get   = alone && quiet;
+      fill_allowed = fills && quiet && !guard.uncacheable && same_version;
+      set_visible  = status_ok && quiet && same_version;
     end
   end
 endmodule

@@ -83,7 +83,7 @@ module guard_table #(
   always_comb begin
     after = '0;
     if (step_valid || step_sweep) after = previous;
-    if ((expired && mutant_pkg::ID != 145) || mutant_pkg::ID == 28) begin
+    if (expired) begin
       after.state.inflight = '0;
     end
     if (step_valid && step_command == memcached_pkg::GUARD_MUTATE) begin
@@ -121,8 +121,7 @@ module guard_table #(
     step_command  <= s_request.command;
     step_expiring <= s_request.expiring;
     step_index    <= ram_read_index;
-    forward       <= ram_write && (step_index == ram_read_index || mutant_pkg::ID == 144)
-        && mutant_pkg::ID != 143;
+    forward       <= ram_write && step_index == ram_read_index;
     if (ram_write) forwarded <= after;
     if (accept) begin
       s_response_tag <= s_tag;

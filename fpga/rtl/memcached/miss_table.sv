@@ -85,7 +85,7 @@ module miss_table #(
     rest = {{HASH_BITS{1'b0}}, tag};
     folded = '0;
     for (int at = 0; at < MATCH_BITS; at += HASH_BITS) folded ^= rest[at+:HASH_BITS];
-    mark_hash = MARK_BITS'({mutant_pkg::ID == 142 ? '0 : owner, folded});
+    mark_hash = MARK_BITS'({owner, folded});
   endfunction
 
   function automatic logic [KEY_ADDRESS_BITS-1:0] key_address(input logic [SLOT_BITS-1:0] at,
@@ -189,8 +189,7 @@ module miss_table #(
 
   assign matching = exclusive ? equal & live : '0;
   assign matched = matching != '0;
-  assign marked = mark.valid && mutant_pkg::ID != 14
-      && (!older(now - mark.inserted, lifetime) || mutant_pkg::ID == 138);
+  assign marked = mark.valid && !older(now - mark.inserted, lifetime);
   always_comb begin
     lowest_match = '0;
     matched_slot = '0;
@@ -211,7 +210,7 @@ module miss_table #(
 
   // The slot was live when its time was read, so the time is of the entry that is live now.
   assign expire = sweep_live && live[sweep_slot] && older(now - sweep_inserted, lifetime)
-      && mutant_pkg::ID != 139 && !exclusive && !is_release;
+      && !exclusive && !is_release;
   assign free_push   = expire || (is_release && held[compare_slot]);
   assign free_pushed = is_release ? compare_slot : sweep_slot;
 
@@ -282,7 +281,7 @@ module miss_table #(
     logic [OWNER_BITS-1:0] owners[ENTRIES];
     logic [OWNER_BITS-1:0] freed_owner;
 
-    assign within_quota = used[compare_owner] < quota[compare_owner] || mutant_pkg::ID == 140;
+    assign within_quota = used[compare_owner] < quota[compare_owner];
     assign freed_owner  = owners[free_pushed];
 
     always_ff @(posedge clk) begin
@@ -294,7 +293,7 @@ module miss_table #(
         if (rst) used[owner] <= '0;
         else begin
           used[owner] <= used[owner] + 9'(inserts && compare_owner == OWNER_BITS'(owner))
-              - 9'(free_push && (freed_owner == OWNER_BITS'(owner) || mutant_pkg::ID == 141));
+              - 9'(free_push && freed_owner == OWNER_BITS'(owner));
         end
       end
     end
@@ -315,7 +314,7 @@ module miss_table #(
       compare_tag      <= s_tag;
       compare_mark     <= mark_hash(s_match, s_owner);
       for (int slot = 0; slot < ENTRIES; slot++) begin
-        equal[slot] <= tags[slot] == s_match || mutant_pkg::ID == 133;
+        equal[slot] <= tags[slot] == s_match;
       end
     end
 
@@ -380,12 +379,12 @@ module miss_table #(
         mark_walk <= mark_walk + 1'b1;
       end
 
-      if ((is_insert && mutant_pkg::ID != 136) || (is_mark && mutant_pkg::ID != 135)) begin
+      if (is_insert || is_mark) begin
         ambiguous <= ambiguous | matching;
       end
       if (inserts) begin
         live[slot_offered]      <= 1'b1;
-        ambiguous[slot_offered] <= (matched && mutant_pkg::ID != 137) || marked;
+        ambiguous[slot_offered] <= matched || marked;
         if (!fresh[SLOT_BITS]) begin
           fresh <= fresh + 1'b1;
         end

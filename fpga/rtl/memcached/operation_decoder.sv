@@ -82,7 +82,7 @@ module operation_decoder #(
 
       operation.ok            = fits;
       operation.last          = body_length == 32'(remaining) - 32'd24;
-      operation.response      = window[7:0] == 8'h81 || mutant_pkg::ID == 151;
+      operation.response      = window[7:0] == 8'h81;
       operation.opcode        = opcode;
       operation.key_length    = key_length[7:0];
       operation.extras_length = extras_length;
@@ -100,7 +100,7 @@ module operation_decoder #(
       if (operation.response) begin
         operation.ok = fits && window[47:40] == 8'd0;
       end else begin
-        operation.ok = fits && (window[7:0] == 8'h80 || mutant_pkg::ID == 152)
+        operation.ok = fits && window[7:0] == 8'h80
             && (!operation.mutation || key_ok || (key_length == 16'd0 && opcode > 8'h1b))
             && (!flush || (key_length == 16'd0 && 32'(extras_length) == body_length
                            && (extras_length == 8'd0 || extras_length == 8'd4)))
@@ -115,8 +115,7 @@ module operation_decoder #(
       operation.refused = window[7:0] != 8'h80 || remaining < 16'd24
           || (opcode <= 8'h24 && (reads || body_length <= 32'(remaining) - 32'd24));
       operation.storable = opcode == memcached_pkg::OPCODE_SET && extras_length == 8'd8
-          && (operation.cas == 64'd0 || mutant_pkg::ID == 22)
-          && (second_extra == 32'd0 || mutant_pkg::ID == 23) && window[47:40] == 8'd0
+          && operation.cas == 64'd0 && second_extra == 32'd0 && window[47:40] == 8'd0
           && body_length <= 32'(MAX_ITEM_BYTES + 8);
       operation.expiring = (touches && first_extra != 32'd0)
           || (stores && second_extra != 32'd0)

@@ -56,7 +56,7 @@ module output_port_lookup #(
   // The comparisons are in a function and called for first words only: simulation skips the rest.
   function automatic logic [ENTRIES-1:0] match(input logic [47:0] mac);
     for (int i = 0; i < ENTRIES; i++) begin
-      match[i] = entry_valid[i] && (entry_address[i] == mac || mutant_pkg::ID == 401);
+      match[i] = entry_valid[i] && entry_address[i] == mac;
     end
   endfunction
 

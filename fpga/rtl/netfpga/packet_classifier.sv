@@ -75,7 +75,7 @@ module packet_classifier #(
 
   frame_classifier classify (
       .enable        (decide),
-      .from_server   ((held_meta.source & server_ports) != '0 || mutant_pkg::ID == 150),
+      .from_server   ((held_meta.source & server_ports) != '0),
       .memcached_port,
       .port_mask     ('0),
       .header,
@@ -155,8 +155,7 @@ module packet_classifier #(
 
   logic switched_on;
 
-  assign foreign_write = switched_on || (ended && m_kind == memcached_pkg::KIND_OPAQUE
-      && (!corrupt || mutant_pkg::ID == 85) && mutant_pkg::ID != 24);
+  assign foreign_write = switched_on || (ended && m_kind == memcached_pkg::KIND_OPAQUE && !corrupt);
 
   always_ff @(posedge clk) begin
     if (rst) begin
@@ -164,7 +163,7 @@ module packet_classifier #(
       switched_on <= 1'b0;
     end else begin
       enabled     <= enable;
-      switched_on <= enable && !enabled && mutant_pkg::ID != 26;
+      switched_on <= enable && !enabled;
     end
   end
 endmodule

@@ -98,8 +98,8 @@ module vq_avail #(
 
   assign check_taken = index_accept && check && (flags_only || !straddles);
   assign checked     = run && index_response && checking && !response_error;
-  assign index_error = response_error || (polling && ((new_seen - used_index > setup.size && mutant_pkg::ID != 501)
-      || (new_seen - used_index < fetch_index - used_index && mutant_pkg::ID != 502)));
+  assign index_error = response_error || (polling && (new_seen - used_index > setup.size
+      || new_seen - used_index < fetch_index - used_index));
   assign error       = run && ((index_response && index_error)
       || (entry_response && response_error));
 

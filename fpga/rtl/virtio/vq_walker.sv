@@ -98,7 +98,7 @@ module vq_walker #(
 
   assign s_ready    = run && behind - first != (SLOT_BITS + 1)'(SLOTS);
   assign alloc      = s_valid && s_ready;
-  assign head_error = alloc && s_head >= setup.size && mutant_pkg::ID != 503;
+  assign head_error = alloc && s_head >= setup.size;
 
   // The next read.
   always_comb begin
@@ -143,9 +143,9 @@ module vq_walker #(
   assign ends       = indirect || !descriptor.flags[virtio_pkg::FLAG_NEXT];
   assign here       = {1'b0, index[work_slot]} + 17'(setup.desc[4+:PLACE_BITS]);
   assign there      = {1'b0, descriptor.next} + 17'(setup.desc[4+:PLACE_BITS]);
-  assign same_word  = there[16:PLACE_BITS] == here[16:PLACE_BITS] || mutant_pkg::ID == 505;
+  assign same_word  = there[16:PLACE_BITS] == here[16:PLACE_BITS];
   assign work_error = work && ((response && response_error)
-      || (!ends && ((descriptor.next >= setup.size && mutant_pkg::ID != 504) || count[work_slot] >= setup.size - 16'd1)));
+      || (!ends && (descriptor.next >= setup.size || count[work_slot] >= setup.size - 16'd1)));
   assign error      = run && (head_error || work_error);
 
   // The oldest chain leaves.

@@ -5,7 +5,6 @@ pub(crate) mod applied;
 pub(crate) mod copies;
 pub(crate) mod load;
 pub(crate) mod memory;
-pub mod mutation;
 pub(crate) mod service;
 pub(crate) mod slots;
 pub(crate) mod stats;

@@ -40,11 +40,6 @@ impl<T: Copy> Window<T> {
         }
     }
 
-    /// The newest request that has arrived.
-    pub(crate) fn newest(&self) -> u32 {
-        self.newest
-    }
-
     fn slot(&mut self, request: u32) -> &mut Seen<T> {
         &mut self.ring[(request % WINDOW) as usize]
     }

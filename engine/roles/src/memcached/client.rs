@@ -215,9 +215,4 @@ impl crate::Client for Client {
     fn completions(&mut self, into: &mut Vec<Completion>) {
         self.inner.completions(into);
     }
-
-    #[cfg(feature = "mutations")]
-    fn mutate(&mut self, mutation: crate::Mutation) {
-        self.inner.mutate(mutation);
-    }
 }

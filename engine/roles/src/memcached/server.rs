@@ -180,9 +180,4 @@ impl crate::Server for Server {
         }
         counts
     }
-
-    #[cfg(feature = "mutations")]
-    fn mutate(&mut self, mutation: crate::Mutation) {
-        self.inner.mutate(mutation);
-    }
 }

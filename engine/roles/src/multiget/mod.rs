@@ -10,7 +10,6 @@ pub mod climc;
 pub mod coordimc;
 mod frames;
 mod layout;
-pub mod mutation;
 pub mod netmc;
 mod results;
 mod server;

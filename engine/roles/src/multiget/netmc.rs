@@ -34,9 +34,6 @@ impl Architecture for NetMc {
         }
         let mut header = writer.header(part);
         header.rack = rack_of(writer.keys_of(part)[0].owner, writer.layout.per_rack);
-        if !writer.ends_last_group() {
-            header.keyidx &= !(0x8000 >> (part.count - 1));
-        }
         writer.write(splitter_ip(header.rack), &header, part, out);
     }
 }

@@ -5,10 +5,10 @@ use netkv_wire::{
     Status, capacity, is_newer,
 };
 
+use super::Server;
 use super::control::ControlReply;
 use super::learning::SILENT_AFTER;
 use super::state::{Cause, Control, Layer, PerLayer, Pushes, Record, Requests, Step, Tag, Timer};
-use super::{Server, mutation};
 use crate::single_key::server::Write;
 use crate::{Actions, Nanos, StoreResult};
 
@@ -52,14 +52,14 @@ impl Server {
     /// The entry of the switch that the write has passed.
     fn find_lower(&self, key: &Key, tag: &Tag) -> Found {
         let fast = match (self.protocol.records[Layer::Lower].get(key), tag.metadata) {
-            (None, None) => !tag.guarded || self.mutated.by(mutation::NoGuardTime),
+            (None, None) => !tag.guarded,
             (Some(record), Some(metadata)) => {
-                let same = metadata.generation == record.generation
-                    || self.mutated.by(mutation::TrustOtherGenerations);
-                same && self.is_unpushed(metadata.version, record.pushed)
+                // No version from before the last pushed one.
+                metadata.generation == record.generation
+                    && is_newer(metadata.version, record.pushed)
             }
-            (Some(_), None) => self.mutated.by(mutation::TrustWritesWithoutMetadata),
-            (None, Some(_)) => self.mutated.by(mutation::TrustMetadataWithoutRecord),
+            (Some(_), None) => false,
+            (None, Some(_)) => false,
         };
         if fast { Found::Invalid(tag.metadata) } else { Found::Unknown }
     }
@@ -67,20 +67,7 @@ impl Server {
     /// The entry of the upper layer. No write need have passed it (rule 8).
     fn find_upper(&self, key: &Key) -> Found {
         let cached = self.protocol.records[Layer::Upper].contains_key(key);
-        let known = self.protocol.knows_copies || self.mutated.by(mutation::NoLearning);
-        if (cached && !self.mutated.by(mutation::ForgetUpperCopies)) || !known {
-            Found::Unknown
-        } else {
-            Found::Invalid(None)
-        }
-    }
-
-    /// Whether the version of a write is newer than the last pushed version.
-    fn is_unpushed(&self, version: u32, pushed: u32) -> bool {
-        if self.mutated.by(mutation::PlainVersions) {
-            return version > pushed;
-        }
-        is_newer(version, pushed) || self.mutated.by(mutation::TrustOldVersions)
+        if cached || !self.protocol.knows_copies { Found::Unknown } else { Found::Invalid(None) }
     }
 
     /// Refreshes the entry after a frame with cache metadata (rule 4).
@@ -88,7 +75,7 @@ impl Server {
         let (Some(metadata), ref key) = (frame.cache_metadata(), frame.key()) else { return };
         let layer = Layer::of(frame);
         let served = self.layers().contains(&layer);
-        if !served || self.keys.contains_key(key) || self.mutated.by(mutation::NoRefresh) {
+        if !served || self.keys.contains_key(key) {
             return;
         }
         match self.protocol.records[layer].get(key) {
@@ -321,7 +308,7 @@ impl Server {
             record.pushed = metadata.version;
             let room = capacity(metadata.bitmap).min(MAX_CACHED_VALUE);
             let unfit = match &value {
-                Some(value) if value.len() <= room || self.mutated.by(mutation::PushAnySize) => {
+                Some(value) if value.len() <= room => {
                     self.protocol.stats.updates += 1;
                     let generation = metadata.generation;
                     pending[layer] = Some(self.open(now, Op::Update, layer, key, generation));
@@ -424,7 +411,7 @@ impl Server {
     pub(super) fn answered(&mut self, now: Nanos, frame: &FrameView<'_>, op: Op) -> Option<Layer> {
         let request = self.protocol.pending.get(frame.request());
         let layer = request.map_or(Layer::of(frame), |pending| Layer::from(pending.upper));
-        let answers = self.protocol.pending.is_answer(now, frame, op, self.mutated);
+        let answers = self.protocol.pending.is_answer(now, frame, op);
         self.stats.unexpected += u64::from(!answers);
         answers.then_some(layer)
     }
@@ -447,22 +434,13 @@ impl Server {
     /// Sends a request again, if it is still pending.
     pub(super) fn send_again(&mut self, now: Nanos, request: u32, out: &mut Actions) {
         let Some(pending) = self.protocol.pending.get(request) else { return };
-        let once = match pending.op {
-            Op::Update => mutation::UpdateOnce,
-            Op::Invalidate => mutation::InvalidateOnce,
-            Op::Restarted => mutation::RestartedOnce,
-            _ => mutation::OutgrownOnce,
-        };
-        if self.mutated.by(once) {
-            return;
-        }
         let (upper, tries) = (pending.upper, pending.attempts());
         if let Some(again) = self.protocol.pending.again(now, request) {
             self.timers.set(again, Timer::Retry(request));
             self.stats.retries += 1;
             self.send_pending(request, out);
         }
-        if upper && tries >= SILENT_AFTER && !self.mutated.by(mutation::WaitForEver) {
+        if upper && tries >= SILENT_AFTER {
             self.forget_copies(now, out);
         }
     }

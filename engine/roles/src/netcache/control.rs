@@ -2,8 +2,8 @@
 
 use netkv_wire::{FrameView, Key, MAX_CACHED_VALUE, Message, Op, Status, is_newer};
 
+use super::Server;
 use super::state::{Cause, Control, Layer, Step, Timer};
-use super::{Server, mutation};
 use crate::common::window::{Seen, Window};
 use crate::{Actions, Nanos, StoreResult};
 
@@ -29,7 +29,6 @@ impl Server {
             .or_insert_with(|| Window::new(control.request, second));
         match window.look(control.request, second) {
             Seen::New => {}
-            _ if self.mutated.by(mutation::RepeatControl) => {}
             Seen::Ended(reply) => {
                 self.stats.duplicates += 1;
                 self.send_control_reply(&key, &control, reply, out);
@@ -57,8 +56,7 @@ impl Server {
     /// the upper layer may be gone: nothing waits for its answer any more. That of the lower one
     /// answers, or no frame gets here.
     fn on_evicted(&mut self, now: Nanos, key: &Key, control: &Control, out: &mut Actions) {
-        let any = self.mutated.by(mutation::EvictAnyGeneration);
-        let same = |generation: u32| generation == control.generation || any;
+        let same = |generation: u32| generation == control.generation;
         let layer = control.layer;
         let known = self.protocol.records[layer].get(key).map(|record| record.generation);
         if known.is_some_and(same) {
@@ -127,9 +125,8 @@ impl Server {
             StoreResult::NotFound(_) => (Status::NotFound, 0),
             StoreResult::Done | StoreResult::Failed => (Status::Rejected, 0),
         };
-        if status == Status::Ok && !self.mutated.by(mutation::HoldNothing) {
-            let for_ever = self.mutated.by(mutation::HoldForEver);
-            let until = if for_ever { Nanos::MAX } else { now + self.config.protocol.lease };
+        if status == Status::Ok {
+            let until = now + self.config.protocol.lease;
             if let Some(state) = self.keys.get_mut(key) {
                 state.own.held_until = Some(until);
             }

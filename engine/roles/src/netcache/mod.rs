@@ -35,7 +35,6 @@
 mod coherence;
 mod control;
 mod learning;
-pub mod mutation;
 mod state;
 
 use netkv_wire::{FrameView, Key, Op, Status};

@@ -8,7 +8,6 @@
 pub mod client;
 pub mod foreign;
 pub mod frames;
-pub mod mutation;
 pub mod server;
 
 pub use client::Client;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use netkv_compiled::ExecutorKind;
 use netkv_ir::Program;
+use netkv_roles::mutation::{Chosen, choose};
 use netkv_roles::single_key::server::Protocol;
 use netkv_roles::single_key::{Server, ServerConfig};
 use netkv_roles::{
@@ -73,8 +74,8 @@ pub trait Scheme: Sized + 'static {
     /// Errors of the controller or the driver.
     type ScriptFault: Copy + PartialEq + Debug + 'static;
 
-    /// The client processes; `mutation` disables a protection.
-    fn clients(mutation: Option<Mutation>) -> Vec<Self::Client>;
+    /// The client processes.
+    fn clients() -> Vec<Self::Client>;
 
     /// The settings of the server, from the usual ones.
     fn settings(usual: Settings<Self>) -> Settings<Self>;
@@ -122,7 +123,7 @@ pub struct Rack<S: Scheme> {
     pub harm: BTreeSet<Harm>,
     /// Frames and calls that the script expected and that did not occur.
     pub missing: Vec<String>,
-    pub mutation: Option<Mutation>,
+    _chosen: Chosen,
     script_fault: Option<S::ScriptFault>,
 }
 
@@ -132,13 +133,14 @@ impl<S: Scheme> Rack<S> {
         mutation: Option<Mutation>,
         script_fault: Option<S::ScriptFault>,
     ) -> Self {
+        let chosen = choose(mutation);
         let config = S::settings(ServerConfig::new(0, 1));
         let (key, other) = (key_of(0), key_of(1));
         let mut rack = Self {
             now: SECOND,
             key,
             other,
-            clients: S::clients(mutation),
+            clients: S::clients(),
             switch,
             server: Server::new(config, SECOND),
             config,
@@ -154,7 +156,7 @@ impl<S: Scheme> Rack<S> {
             registers: [(key, Register::default()), (other, Register::default())].into(),
             harm: BTreeSet::new(),
             missing: Vec::new(),
-            mutation,
+            _chosen: chosen,
             script_fault,
         };
         rack.start_server();
@@ -170,9 +172,6 @@ impl<S: Scheme> Rack<S> {
     /// Starts a server process over the store, without the state of the former one.
     pub fn start_server(&mut self) {
         self.server = Server::restore(self.config, self.now, self.store.applied());
-        if let Some(mutation) = self.mutation {
-            self.server.mutate(mutation);
-        }
     }
 
     // ------------------------------------------------------------------------- requests

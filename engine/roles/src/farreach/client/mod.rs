@@ -13,8 +13,6 @@ mod release;
 
 use netkv_wire::{FrameView, Key, MAX_CACHED_VALUE, Op, Sequence, Stamp, Status, bits};
 
-use super::mutation;
-use crate::common::mutation::Mutated;
 use crate::registry::ClientEntry;
 use crate::single_key;
 use crate::single_key::client::{Protocol, Verdict};
@@ -47,7 +45,6 @@ pub struct FarReach {
     records: Records,
     /// Maximum number of records preserved at a time since counts were last taken.
     most: usize,
-    mutated: Mutated,
 }
 
 impl FarReach {
@@ -59,15 +56,13 @@ impl FarReach {
         length: Option<u16>,
         fill: impl FnOnce(&mut [u8]),
     ) {
-        self.records.keep(key, sequence, length, fill, self.mutated);
+        self.records.keep(key, sequence, length, fill);
         self.most = self.most.max(self.records.gauge().records);
     }
 
     /// Whether the answer to a read is a record that only the switch has.
     fn is_dirty(&self, frame: &FrameView<'_>, stamp: Stamp) -> bool {
-        let embedded = !self.mutated.by(mutation::ClientKeepsNoEmbedded);
-        stamp.bits & bits::EMBEDDED != 0 && embedded
-            || frame.cache_hit() && stamp.bits & bits::DIRTY != 0
+        stamp.bits & bits::EMBEDDED != 0 || frame.cache_hit() && stamp.bits & bits::DIRTY != 0
     }
 }
 
@@ -84,8 +79,7 @@ impl Client {
         self.protocol.records.gauge()
     }
 
-    /// Which records are preserved, in no order. For tests.
-    #[cfg(feature = "mutations")]
+    /// Which records are preserved, in no order.
     pub fn kept(&self) -> Vec<(Key, Sequence)> {
         self.protocol.records.iter().map(|kept| (kept.key, kept.sequence)).collect()
     }
@@ -105,7 +99,6 @@ impl Protocol for FarReach {
             registration: Registration::new(first_client, first_request, retry),
             records: Records::default(),
             most: 0,
-            mutated: Mutated::default(),
         })
     }
 
@@ -125,13 +118,9 @@ impl Protocol for FarReach {
             return Verdict::Malformed;
         }
         let dirty = self.is_dirty(frame, stamp);
-        let clean = self.mutated.by(mutation::ClientIgnoresCleanRecords);
-        let past = (dirty || clean || frame.op() != Op::GetReply)
-            && self.registration.is_past(stamp.sequence.incarnation, self.mutated)
-            && !self.mutated.by(mutation::ClientTakesPastAnswers);
-        let alone = dirty
-            && !self.registration.is_registered()
-            && !self.mutated.by(mutation::ClientAcceptsBeforeHello);
+        let past = (dirty || frame.op() != Op::GetReply)
+            && self.registration.is_past(stamp.sequence.incarnation);
+        let alone = dirty && !self.registration.is_registered();
         if past || alone { Verdict::Ignore } else { Verdict::Accept }
     }
 
@@ -143,19 +132,13 @@ impl Protocol for FarReach {
         frame: &FrameView<'_>,
     ) {
         let Some(stamp) = of_switch(frame) else { return };
-        if length.is_none() && self.mutated.by(mutation::ClientKeepsNoDeletes) {
-            return;
-        }
         self.preserve(key, stamp.sequence, length, fill);
     }
 
     fn on_read(&mut self, key: &Key, frame: &FrameView<'_>) {
         let Some(stamp) = of_switch(frame) else { return };
         let (value, found) = (frame.value(), frame.status() == Status::Ok);
-        if !self.is_dirty(frame, stamp)
-            || self.mutated.by(mutation::ClientKeepsNoReads)
-            || !found && self.mutated.by(mutation::ClientKeepsNoDeletes)
-        {
+        if !self.is_dirty(frame, stamp) {
             return;
         }
         let length = found.then_some(value.len() as u16);
@@ -163,7 +146,7 @@ impl Protocol for FarReach {
     }
 
     fn on_message(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) -> bool {
-        self.registration.on_frame(now, frame, &mut self.records, out, self.mutated)
+        self.registration.on_frame(now, frame, &mut self.records, out)
     }
 
     fn start(&mut self, now: Nanos) {
@@ -171,7 +154,7 @@ impl Protocol for FarReach {
     }
 
     fn poll(&mut self, now: Nanos, out: &mut Actions) {
-        self.registration.poll(now, out, self.mutated);
+        self.registration.poll(now, out);
     }
 
     fn due(&self) -> Nanos {
@@ -205,10 +188,5 @@ impl Protocol for FarReach {
             ("preserved_peak", most_records as u64),
             ("preserved_peak_bytes", most_bytes as u64),
         ]);
-    }
-
-    #[cfg(feature = "mutations")]
-    fn mutate(&mut self, mutation: crate::Mutation) {
-        self.mutated = Mutated::without(mutation);
     }
 }

@@ -20,9 +20,6 @@ use std::collections::hash_map::Entry;
 use netkv_wire::{Key, MAX_CACHED_VALUE, Sequence};
 use rustc_hash::FxHashMap;
 
-use super::mutation;
-use crate::common::mutation::Mutated;
-
 /// Lists that must have been completed since a record was preserved before case 2 applies.
 const LISTS: u32 = 3;
 /// Bytes of a record beside its value: key and sequence.
@@ -91,14 +88,12 @@ impl Records {
         sequence: Sequence,
         length: Option<u16>,
         fill: impl FnOnce(&mut [u8]),
-        mutated: Mutated,
     ) {
         let (lists, gauge) = (self.lists, &mut self.gauge);
         let record = match self.by_key.entry(*key) {
             Entry::Occupied(entry) => {
                 let record = entry.into_mut();
-                let any = mutated.by(mutation::ClientKeepsOlder);
-                if !sequence.is_newer(record.sequence) && !any {
+                if !sequence.is_newer(record.sequence) {
                     return;
                 }
                 gauge.bytes -= record.bytes();
@@ -122,31 +117,21 @@ impl Records {
         }
     }
 
-    /// Releases records by the complete list of a snapshot: keys with their durable sequences.
-    pub(super) fn release(
-        &mut self,
-        snapshot: u32,
-        list: impl Iterator<Item = (Key, Sequence)>,
-        mutated: Mutated,
-    ) {
-        let counted = !mutated.by(mutation::ClientCountsSnapshots);
-        self.lists = if counted { self.lists.wrapping_add(1) } else { snapshot };
-        let any = mutated.by(mutation::ClientReleasesNewer);
+    /// Releases records by the complete list of the next snapshot: keys with their durable sequences.
+    pub(super) fn release(&mut self, list: impl Iterator<Item = (Key, Sequence)>) {
+        self.lists = self.lists.wrapping_add(1);
         for (key, sequence) in list {
             let Some(record) = self.by_key.get_mut(&key) else { continue };
             record.listed = self.lists;
-            if any || !record.sequence.is_newer(sequence) {
+            if !record.sequence.is_newer(sequence) {
                 self.remove(&key);
             }
         }
         let lists = self.lists;
-        let least = if mutated.by(mutation::ClientReleasesUnlisted) { 0 } else { LISTS };
-        let never = mutated.by(mutation::ClientKeepsUnlisted);
-        let before = u32::from(!mutated.by(mutation::ClientLooksAtOneList));
         let Self { by_key, free, gauge, .. } = self;
         by_key.retain(|_, record| {
-            let old = lists.wrapping_sub(record.since) >= least && !never;
-            let unlisted = lists.wrapping_sub(record.listed) > before;
+            let old = lists.wrapping_sub(record.since) >= LISTS;
+            let unlisted = lists.wrapping_sub(record.listed) > 1;
             if old && unlisted {
                 gauge.records -= 1;
                 gauge.bytes -= record.bytes();

@@ -9,10 +9,8 @@ use netkv_wire::{
 };
 
 use super::collected::Collected;
-use super::mutation;
 use super::preserved::Records;
 use super::release::{ReleaseList, Taken};
-use crate::common::mutation::Mutated;
 use crate::{Actions, Backoff, MILLISECOND, Nanos, SECOND};
 
 /// From an answered HELLO to the next.
@@ -88,10 +86,8 @@ impl Registration {
 
     /// Whether the switch has lost its records of this incarnation: records are or were collected
     /// for a later one. When the incarnation of a running switch is raised, records are not lost.
-    pub(super) fn is_past(&self, incarnation: u32, mutated: Mutated) -> bool {
-        let ignores = mutated.by(mutation::ClientIgnoresRaises);
-        let newest = if ignores { self.incarnation } else { self.collected };
-        newest != 0 && is_newer(newest, incarnation)
+    pub(super) fn is_past(&self, incarnation: u32) -> bool {
+        self.collected != 0 && is_newer(self.collected, incarnation)
     }
 
     /// Whether the controller knows the process, and so would collect its records.
@@ -131,7 +127,7 @@ impl Registration {
     }
 
     /// Sends what is due.
-    pub(super) fn poll(&mut self, now: Nanos, out: &mut Actions, mutated: Mutated) {
+    pub(super) fn poll(&mut self, now: Nanos, out: &mut Actions) {
         if now < self.due {
             return;
         }
@@ -142,7 +138,7 @@ impl Registration {
             self.due = Nanos::MAX;
             return;
         };
-        if now >= until || self.attempts > 0 && mutated.by(mutation::ClientHellosOnce) {
+        if now >= until {
             self.end(op);
             return;
         }
@@ -166,7 +162,6 @@ impl Registration {
         frame: &FrameView<'_>,
         records: &mut Records,
         out: &mut Actions,
-        mutated: Mutated,
     ) -> bool {
         let Some(stamp) = frame.stamp() else {
             return frame.op() == Op::ByeReply && self.on_bye_reply(frame);
@@ -175,11 +170,11 @@ impl Registration {
             Op::HelloReply => return self.on_hello_reply(now, frame, stamp.sequence.incarnation),
             Op::ByeReply => return self.on_bye_reply(frame),
             _ if frame.sender() != CONTROLLER_SENDER => return false,
-            Op::Release => return self.release(frame, stamp, records, out, mutated),
+            Op::Release => return self.release(frame, stamp, records, out),
             // 0 is not an incarnation.
             _ if stamp.sequence.incarnation == 0 => return false,
-            Op::Collect => self.collect(frame, stamp.sequence, records, out, mutated),
-            Op::Recovered => self.recovered(frame, stamp, records, out, mutated),
+            Op::Collect => self.collect(frame, stamp.sequence, records, out),
+            Op::Recovered => self.recovered(frame, stamp, records, out),
             _ => return false,
         }
         true
@@ -224,13 +219,12 @@ impl Registration {
         stamp: Stamp,
         records: &mut Records,
         out: &mut Actions,
-        mutated: Mutated,
     ) -> bool {
         let Sequence { incarnation: snapshot, number } = stamp.sequence;
         let (part, parts) = ((number >> 16) as u16, number as u16);
-        match self.list.take(snapshot, part, parts, frame.value(), mutated) {
+        match self.list.take(snapshot, part, parts, frame.value()) {
             Taken::Malformed => return false,
-            Taken::Complete => records.release(snapshot, self.list.drain(), mutated),
+            Taken::Complete => records.release(self.list.drain()),
             Taken::Noted => {}
         }
         out.send(&frame.reply(Status::Ok).with_stamp(stamp));
@@ -243,26 +237,20 @@ impl Registration {
         &mut self,
         frame: &FrameView<'_>,
         wanted: Sequence,
-        records: &mut Records,
+        records: &Records,
         out: &mut Actions,
-        mutated: Mutated,
     ) {
         let Sequence { incarnation, number: from } = wanted;
-        if self.is_outdated(incarnation) && !mutated.by(mutation::ClientAnswersEarlierCollects) {
+        if self.is_outdated(incarnation) {
             return;
         }
-        let again = mutated.by(mutation::ClientCollectsAnew);
-        if self.collected != incarnation || again {
+        if self.collected != incarnation {
             self.collected = incarnation;
             self.learn(incarnation);
-            let all = mutated.by(mutation::ClientCollectsTheNewIncarnation);
             // Records of the switch's new incarnation are not lost.
-            let lost = |of: u32| is_newer(incarnation, of) || all;
+            let lost = |of: u32| is_newer(incarnation, of);
             self.collection =
                 Some(Collected::new(records, |record| lost(record.sequence.incarnation)));
-            if mutated.by(mutation::ClientDropsAtCollect) {
-                records.clear();
-            }
         }
         let Some(collection) = &self.collection else { return };
         let sequence = Sequence { incarnation, number: collection.len() as u32 };
@@ -277,25 +265,21 @@ impl Registration {
         stamp: Stamp,
         records: &mut Records,
         out: &mut Actions,
-        mutated: Mutated,
     ) {
         let incarnation = stamp.sequence.incarnation;
         out.send(&frame.reply(Status::Ok).with_stamp(stamp));
-        let any = mutated.by(mutation::ClientReleasesForAnyIncarnation);
-        if self.is_outdated(incarnation) && !any {
+        if self.is_outdated(incarnation) {
             return;
         }
         self.learn(incarnation);
         let collection = self.collection.take();
-        if self.collected != incarnation && !any {
+        if self.collected != incarnation {
             // No records were collected for this incarnation, and none will be.
             self.collected = incarnation;
             return;
         }
         for (key, sequence) in collection.iter().flat_map(Collected::records) {
-            let newest = Sequence { incarnation: incarnation.wrapping_add(1), number: 0 };
-            let newer = mutated.by(mutation::ClientReleasesWhatIsNewer);
-            records.remove_up_to(key, if newer { newest } else { sequence });
+            records.remove_up_to(key, sequence);
         }
     }
 }

@@ -3,9 +3,6 @@
 
 use netkv_wire::{Key, Sequence, is_newer};
 
-use super::mutation;
-use crate::common::mutation::Mutated;
-
 /// Bytes of a key with its sequence.
 const PAIR: usize = 16 + 8;
 
@@ -36,19 +33,12 @@ pub(super) struct ReleaseList {
 
 impl ReleaseList {
     /// Takes part `part` (from 0) of the `parts` of the list of snapshot `number`.
-    pub(super) fn take(
-        &mut self,
-        number: u32,
-        part: u16,
-        parts: u16,
-        pairs: &[u8],
-        mutated: Mutated,
-    ) -> Taken {
+    pub(super) fn take(&mut self, number: u32, part: u16, parts: u16, pairs: &[u8]) -> Taken {
         if part >= parts || !pairs.len().is_multiple_of(PAIR) {
             return Taken::Malformed;
         }
         let old = self.last_complete.is_some_and(|last_complete| !is_newer(number, last_complete));
-        if old && !mutated.by(mutation::ClientTakesOldLists) {
+        if old {
             return Taken::Noted;
         }
         match self.current {
@@ -57,7 +47,6 @@ impl ReleaseList {
                     return Taken::Malformed;
                 }
             }
-            Some(_) if mutated.by(mutation::ClientMixesLists) => {}
             Some((current, _)) if !is_newer(number, current) => return Taken::Noted,
             _ => self.begin(number, parts),
         }
@@ -75,7 +64,7 @@ impl ReleaseList {
             };
             (key, Sequence { incarnation: word(16), number: word(20) })
         }));
-        if self.missing > u32::from(mutated.by(mutation::ClientReleasesWithoutAPart)) {
+        if self.missing > 0 {
             return Taken::Noted;
         }
         self.current = None;

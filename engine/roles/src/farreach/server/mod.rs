@@ -32,7 +32,6 @@ use std::convert::Infallible;
 
 use netkv_wire::{CONTROLLER_IP, FrameView, Key, Op, Sequence, Stamp, Status, bits};
 
-use super::mutation;
 use crate::common::stats::counts;
 use crate::records::Keying;
 use crate::registry::ServerEntry;
@@ -127,9 +126,6 @@ impl Server {
 
     /// Sends an OFFER again, if it is still pending.
     fn send_again(&mut self, now: Nanos, request: u32, out: &mut Actions) {
-        if self.mutated.by(mutation::OfferOnce) {
-            return;
-        }
         if let Some(again) = self.protocol.pending.again(now, request) {
             self.timers.set(again, Timer::Retry(request));
             self.stats.retries += 1;
@@ -202,7 +198,7 @@ impl Protocol for FarReach {
     /// Rule 5.
     fn is_unknown(server: &mut Server, frame: &FrameView<'_>, is_new: bool) -> bool {
         let past = frame.stamp().is_some_and(|stamp| stamp.has(bits::PAST));
-        let unknown = past && is_new && !server.mutated.by(mutation::DoPastWrites);
+        let unknown = past && is_new;
         server.protocol.stats.unknown += u64::from(unknown);
         unknown
     }

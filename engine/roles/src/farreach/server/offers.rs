@@ -3,7 +3,7 @@
 use netkv_wire::{FrameView, Key, MAX_CACHED_VALUE, Op, Sequence};
 use rustc_hash::FxHashMap;
 
-use super::{Server, Timer, mutation};
+use super::{Server, Timer};
 use crate::{Actions, Nanos, SECOND};
 
 /// Most keys with an open or just answered offer; beyond, no other key is offered.
@@ -53,12 +53,9 @@ impl Server {
         value: Option<&[u8]>,
         out: &mut Actions,
     ) {
-        let any = self.mutated.by(mutation::OfferAnything);
-        let value = if any { value.or(Some(&[])) } else { value };
-        let Some(value) = value.filter(|it| it.len() <= MAX_CACHED_VALUE || any) else { return };
-        let again = self.mutated.by(mutation::OfferAgain);
+        let Some(value) = value.filter(|it| it.len() <= MAX_CACHED_VALUE) else { return };
         if self.protocol.offers.by_key.len() >= MAX_OFFERS
-            || (self.protocol.offers.by_key.contains_key(key) && !again)
+            || self.protocol.offers.by_key.contains_key(key)
         {
             return;
         }
@@ -69,16 +66,12 @@ impl Server {
 
     /// The controller has answered.
     pub(super) fn on_offer_reply(&mut self, now: Nanos, frame: &FrameView<'_>) {
-        if !self.protocol.pending.is_answer(now, frame, Op::Offer, self.mutated) {
+        if !self.protocol.pending.is_answer(now, frame, Op::Offer) {
             self.stats.unexpected += 1;
             return;
         }
         let key = frame.key();
         self.protocol.pending.close(frame.request());
-        if self.mutated.by(mutation::NoCoolDownAfterOffers) {
-            self.protocol.offers.by_key.remove(&key);
-            return;
-        }
         self.protocol.offers.by_key.insert(key, Offer::Answered);
         self.timers.set(now + COOL_DOWN, Timer::OfferAgain(key));
     }

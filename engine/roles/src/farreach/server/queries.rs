@@ -4,7 +4,7 @@ use netkv_wire::{
     FrameView, Ip, Key, MAX_CACHED_VALUE, Message, Op, Sequence, Stamp, Status, bits,
 };
 
-use super::{Server, mutation};
+use super::Server;
 use crate::single_key::server::state::Call;
 use crate::{Actions, Nanos, StoreResult, is_reserved};
 
@@ -81,7 +81,7 @@ impl Server {
         };
         let Query { generation, hot, .. } = query;
         match (&query.embedded, query.op) {
-            (Some(it), _) if self.is_embedded_newer(it.sequence, sequence) => {
+            (Some(it), _) if it.sequence.is_newer(sequence) => {
                 let deleted = it.deleted;
                 let bits = bits::EMBEDDED | if deleted { bits::DELETED } else { 0 };
                 let stamp = Stamp { sequence: it.sequence, generation, bits };
@@ -114,11 +114,6 @@ impl Server {
         }
     }
 
-    fn is_embedded_newer(&self, embedded: Sequence, stored: Sequence) -> bool {
-        let newer = self.is_later(embedded, stored) || self.mutated.by(mutation::AnswerEmbedded);
-        newer && !self.mutated.by(mutation::IgnoreEmbedded)
-    }
-
     fn answer_query(
         &self,
         query: &Query,
@@ -142,11 +137,7 @@ impl Server {
     /// A copy of a write that was carried out is answered with what is stored now (rule 3).
     pub(super) fn answer_copy(&mut self, frame: &FrameView<'_>, out: &mut Actions) {
         let stamp = frame.stamp().unwrap_or_default();
-        let mut sequence = self.protocol.sequences.get(&frame.key());
-        if self.mutated.by(mutation::LeaveCopiesUnnumbered) {
-            sequence = Some(Sequence::default());
-        }
-        match sequence {
+        match self.protocol.sequences.get(&frame.key()) {
             Some(sequence) if !stamp.has(bits::HOT) => {
                 let stamp = Stamp { sequence, bits: 0, ..stamp };
                 self.send_reply(frame.reply(Status::Ok).with_stamp(stamp), out);

@@ -14,9 +14,8 @@ use std::collections::VecDeque;
 use netkv_wire::{FrameView, Key, Sequence, Status, is_newer};
 use rustc_hash::FxHashMap;
 
-use super::{Server, Step, Timer, mutation};
+use super::{Server, Step, Timer};
 use crate::common::applied::is_forgotten;
-use crate::common::mutation::Mutated;
 use crate::single_key::server::state::Call;
 use crate::{Actions, FORGET, MILLISECOND, Nanos, StoreCall, StoreOp, StoreResult};
 
@@ -99,11 +98,10 @@ impl Tombstones {
     }
 
     /// Counts a WATERMARK with this number; false if it was counted before.
-    fn count(&mut self, request: u32, second: u32, mutated: Mutated) -> bool {
+    fn count(&mut self, request: u32, second: u32) -> bool {
         if let Some((last, counted)) = self.last
             && !is_forgotten(counted, second)
             && !is_newer(request, last)
-            && !mutated.by(mutation::CountWatermarkCopies)
         {
             return false;
         }
@@ -113,12 +111,10 @@ impl Tombstones {
     }
 
     /// Takes the first tombstone that may be dropped at `now`.
-    fn take_due(&mut self, now: Nanos, mutated: Mutated) -> Option<Tombstone> {
+    fn take_due(&mut self, now: Nanos) -> Option<Tombstone> {
         while let Some(first) = self.order.front().copied() {
-            let passed = first.watermarks + WATERMARKS <= self.watermarks
-                || mutated.by(mutation::DropTombstonesAtAnyWatermark);
-            let old = now.saturating_sub(first.made) >= FORGET
-                || mutated.by(mutation::DropYoungTombstones);
+            let passed = first.watermarks + WATERMARKS <= self.watermarks;
+            let old = now.saturating_sub(first.made) >= FORGET;
             if self.is_known(&first) && !(passed && old) {
                 return None;
             }
@@ -141,9 +137,8 @@ impl Server {
     pub(super) fn on_watermark(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
         let second = self.config.second(now);
         // During the guard time, it may be a copy of one that was counted before a restart.
-        let early =
-            now < self.protocol.guard_until && !self.mutated.by(mutation::CountWatermarkCopies);
-        if !early && self.protocol.tombstones.count(frame.request(), second, self.mutated) {
+        let early = now < self.protocol.guard_until;
+        if !early && self.protocol.tombstones.count(frame.request(), second) {
             self.drop_tombstones(now, out);
         }
         self.send_reply(frame.reply(Status::Ok), out);
@@ -152,15 +147,11 @@ impl Server {
     /// Drops tombstones that may be dropped, up to [`PORTION`] at once.
     pub(super) fn drop_tombstones(&mut self, now: Nanos, out: &mut Actions) {
         for _ in 0..PORTION {
-            let Some(tombstone) = self.protocol.tombstones.take_due(now, self.mutated) else {
+            let Some(tombstone) = self.protocol.tombstones.take_due(now) else {
                 return;
             };
             if self.keys.contains_key(&tombstone.key) {
                 self.protocol.tombstones.order.push_back(tombstone);
-                continue;
-            }
-            if self.mutated.by(mutation::DropUnchecked) {
-                self.drop_tombstone(tombstone, out);
                 continue;
             }
             // The list also has tombstones found by reads, whose results may arrive after a later

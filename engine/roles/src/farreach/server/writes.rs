@@ -2,7 +2,7 @@
 
 use netkv_wire::{FrameView, Key, MAX_VALUE, Op, Sequence, Stamp, Status, bits};
 
-use super::{Server, Step, mutation};
+use super::{Server, Step};
 use crate::common::window::Seen;
 use crate::single_key::server::Write;
 use crate::single_key::server::state::Call;
@@ -92,28 +92,19 @@ impl Server {
         out: &mut Actions,
     ) {
         let restore = write.op == Op::Restore;
-        let unguarded = if restore { mutation::RestoreAnything } else { mutation::StoreUnguarded };
-        let newer = self.is_later(write.tag.sequence, stored) || self.mutated.by(unguarded);
-        let early =
-            if restore { mutation::AnswerRestoreEarly } else { mutation::AnswerBeforeStored };
-        if self.mutated.by(early) {
-            let sequence = stored.later(write.tag.sequence);
-            self.answer_guarded(key, &write, Status::Ok, sequence, out);
-        }
+        let newer = write.tag.sequence.is_newer(stored);
         if restore && !newer {
             self.end(key, write, Status::Ok, stored, out);
             return;
         }
         let (sender, request) = (write.sender, write.request);
-        let origin = (!restore && (newer || !self.mutated.by(mutation::ForgetGuarded)))
-            .then(|| Origin { sender, request, second: self.config.second(now) });
+        let origin =
+            (!restore).then(|| Origin { sender, request, second: self.config.second(now) });
         let id = self.calls.add(Call::Key(*key));
         if newer {
             let deletes = deletes(&write);
             let op = if deletes { StoreOp::Delete } else { StoreOp::Put };
-            let keeps_sequence = !deletes || !self.mutated.by(mutation::LeaveNoTombstones);
-            let sequence = keeps_sequence.then_some(write.tag.sequence);
-            let value = &write.value;
+            let (value, sequence) = (&write.value, Some(write.tag.sequence));
             out.call(&StoreCall { op, value, origin, sequence, ..StoreCall::get(id, *key) });
             self.set_step(key, Step::Writing(write));
         } else {
@@ -207,13 +198,5 @@ impl Server {
     ) {
         let stamp = Stamp { sequence, generation: write.tag.generation, bits: 0 };
         out.send(&self.reply_to_write(key, write, status).with_stamp(stamp));
-    }
-
-    /// Whether one sequence is newer than another.
-    pub(super) fn is_later(&self, one: Sequence, other: Sequence) -> bool {
-        if self.mutated.by(mutation::PlainSequences) {
-            return (one.incarnation, one.number) > (other.incarnation, other.number);
-        }
-        one.is_newer(other)
     }
 }

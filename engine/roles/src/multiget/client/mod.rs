@@ -41,7 +41,6 @@ use netkv_workload::{Arrivals, OpKind, Workload};
 use rustc_hash::FxHashMap;
 
 use crate::common::load::{Judge, Load, Phase, Senders, Verification};
-use crate::common::mutation::Mutated;
 use crate::common::slots::Slots;
 use crate::common::stats::counts;
 use crate::common::timers::{Timeouts, Timers};
@@ -89,7 +88,6 @@ pub struct Client {
     /// Buffers that are reused.
     ids: Vec<u64>,
     value: Vec<u8>,
-    mutated: Mutated,
 }
 
 impl Client {
@@ -124,7 +122,6 @@ impl Client {
             users: Users::default(),
             ids: Vec::new(),
             value: Vec::new(),
-            mutated: Mutated::default(),
             config,
         })
     }
@@ -277,10 +274,5 @@ impl crate::Client for Client {
 
     fn completions(&mut self, into: &mut Vec<Completion>) {
         self.users.completions(into);
-    }
-
-    #[cfg(feature = "mutations")]
-    fn mutate(&mut self, mutation: crate::Mutation) {
-        self.mutated = Mutated::without(mutation);
     }
 }

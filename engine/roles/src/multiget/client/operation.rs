@@ -34,8 +34,6 @@ pub struct Part {
     pub(in super::super) groups: Groups,
     /// Bit i: key i of the request is not answered.
     pub(in super::super) missing: u128,
-    /// Keys in all replies, copies included. Only a mutation reads it.
-    pub(in super::super) counted: usize,
 }
 
 impl Part {
@@ -158,7 +156,7 @@ impl Operation {
             let count = fit(&mut alike.map(|asked| asked.name.as_bytes().len()));
             let missing = key_bits(0, count);
             let groups = group(rest[..count].iter().map(|asked| asked.owner as u8));
-            self.parts.push(Part { number: 0, from, count, groups, missing, counted: 0 });
+            self.parts.push(Part { number: 0, from, count, groups, missing });
             from += count;
         }
         self.open = self.parts.len();

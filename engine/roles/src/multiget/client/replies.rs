@@ -4,7 +4,7 @@ use netkv_wire::client_of_ip;
 use netkv_wire::multiget::{Answer, Op, View};
 use netkv_workload::OpKind;
 
-use super::super::{key_bits, mutation};
+use super::super::key_bits;
 use super::Client;
 use super::operation::{Operation, Part};
 use crate::common::load::Read;
@@ -22,11 +22,7 @@ impl Client {
             return;
         };
         let number = view.header().id;
-        let mut found = self.by_number.get(&(client, number)).copied();
-        if self.mutated.by(mutation::ClientIgnoresReceiver) {
-            let same = self.by_number.iter().filter(|((_, it), _)| *it == number);
-            found = same.min_by_key(|(it, _)| **it).map(|(_, at)| *at);
-        }
+        let found = self.by_number.get(&(client, number)).copied();
         let Some((slot, at)) = found else {
             let counts = &mut self.stats.counts;
             if self.senders.issued(client, number) {
@@ -40,12 +36,6 @@ impl Client {
             Answer::Ok => self.on_entries(now, slot, at, &view, out),
             // The server did nothing; the retry timer keeps running.
             Answer::Overloaded => self.stats.counts.overloaded += 1,
-            Answer::Failed
-                if self.mutated.by(mutation::ClientTakesFailuresAsDone)
-                    && !view.header().op.reads() =>
-            {
-                self.complete(now, slot, out);
-            }
             answer => self.on_refused(now, slot, answer),
         }
         self.fill(now, out);
@@ -55,23 +45,13 @@ impl Client {
     fn on_entries(&mut self, now: Nanos, slot: u32, at: usize, view: &View<'_>, out: &mut Actions) {
         let Some(operation) = self.operations.get_mut(slot) else { return };
         let part = operation.parts[at];
-        let appends = self.mutated.by(mutation::ClientAppendsReplies);
-        let trusts = appends || self.mutated.by(mutation::ClientTrustsPlaces);
-        if view.header().op != operation.op || !(trusts || names_keys_of(operation, &part, view)) {
+        if view.header().op != operation.op || !names_keys_of(operation, &part, view) {
             self.stats.counts.malformed += 1;
             return;
         }
-        let mut first = usize::from(view.header().startidx);
-        if appends {
-            first = part.missing.trailing_zeros() as usize;
-        }
+        let first = usize::from(view.header().startidx);
         let end = (first + view.entries().count()).min(part.count);
-        let mut new = part.missing & key_bits(first, end);
-        for (index, entry) in (first..end).zip(view.entries()) {
-            if !entry.found && self.mutated.by(mutation::ClientIgnoresAbsent) {
-                new &= !(1 << index);
-            }
-        }
+        let new = part.missing & key_bits(first, end);
         self.stats.counts.late_replies += u64::from(new == 0);
         for (index, entry) in (first..end).zip(view.entries()) {
             if new >> index & 1 == 0 || !operation.op.reads() {
@@ -100,14 +80,7 @@ impl Client {
         }
         let part = &mut operation.parts[at];
         part.missing &= !new;
-        part.counted += view.entries().count();
-        let is_complete = if self.mutated.by(mutation::ClientCountsKeys) {
-            part.counted >= part.count
-        } else {
-            part.missing == 0 || self.mutated.by(mutation::ClientTakesFirstReply)
-        };
-        if is_complete && (new != 0 || part.missing != 0) {
-            part.missing = 0;
+        if part.missing == 0 && new != 0 {
             operation.open -= 1;
             if operation.open == 0 {
                 self.complete(now, slot, out);

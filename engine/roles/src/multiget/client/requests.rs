@@ -5,11 +5,10 @@ use netkv_wire::multiget::{Addresses, Header, Op, write_keys, write_put};
 use netkv_wire::{Ip, client_ip};
 use netkv_workload::OpKind;
 
-use super::super::{Layout, key_span, mutation};
+use super::super::{Layout, key_span};
 use super::Client;
 use super::operation::{Operation, Part, RequestedKey};
 use crate::common::load::Phase;
-use crate::common::mutation::Mutated;
 use crate::{Actions, Nanos, fill_value};
 
 impl Client {
@@ -28,10 +27,6 @@ impl Client {
         out: &mut Actions,
     ) {
         self.config.architecture.divide(&mut operation, &self.config.layout);
-        if self.mutated.by(mutation::ClientAsksOnce) {
-            operation.parts.truncate(1);
-            operation.open = 1;
-        }
         let (client, number) = self.senders.take();
         operation.client = client;
         for (at, part) in operation.parts.iter_mut().enumerate() {
@@ -75,8 +70,8 @@ impl Client {
             self.value.resize(operation.size, 0);
             fill_value(&operation.keys[0].key, operation.id(), &mut self.value);
         }
-        let (layout, value, mutated) = (&self.config.layout, &self.value, self.mutated);
-        let writer = RequestWriter { layout, operation, value, mutated };
+        let (layout, value) = (&self.config.layout, &self.value);
+        let writer = RequestWriter { layout, operation, value };
         for part in operation.parts.iter().filter(|part| part.missing != 0) {
             self.config.architecture.send_missing(&writer, part, out);
         }
@@ -87,25 +82,10 @@ impl Client {
 
     pub(super) fn on_timer(&mut self, now: Nanos, at: Nanos, slot: u32, out: &mut Actions) {
         let Some(operation) = self.operations.get(slot).filter(|it| it.timer == at) else { return };
-        if now < operation.deadline && !self.mutated.by(mutation::RequestOnce) {
-            if self.mutated.by(mutation::ClientNumbersRetriesAnew) {
-                self.renumber(slot);
-            }
+        if now < operation.deadline {
             self.send(now, slot, out);
-        } else if self.mutated.by(mutation::ClientEndsWithAPart) {
-            self.complete(now, slot, out);
         } else {
             self.give_up(slot);
-        }
-    }
-
-    /// For a mutation: gives the requests of an operation new numbers.
-    fn renumber(&mut self, slot: u32) {
-        let Some(operation) = self.operations.get_mut(slot) else { return };
-        for (at, part) in operation.parts.iter_mut().enumerate() {
-            self.by_number.remove(&(operation.client, part.number));
-            part.number = self.senders.take_again(operation.client).1;
-            self.by_number.insert((operation.client, part.number), (slot, at));
         }
     }
 
@@ -168,15 +148,9 @@ pub struct RequestWriter<'a> {
     pub(in super::super) layout: &'a Layout,
     operation: &'a Operation,
     value: &'a [u8],
-    mutated: Mutated,
 }
 
 impl RequestWriter<'_> {
-    /// Whether KEYIDX ends the last key group, as it must.
-    pub(in super::super) fn ends_last_group(&self) -> bool {
-        !self.mutated.by(mutation::ClientEndsNoLastGroup)
-    }
-
     /// The keys of a request.
     pub(in super::super) fn keys_of(&self, part: &Part) -> &[RequestedKey] {
         self.operation.keys_of(part)

@@ -9,7 +9,6 @@ use netkv_wire::MAX_VALUE;
 use netkv_wire::multiget::{Answer, MAX_KEY, MIN_KEY};
 use netkv_workload::{MAX_MULTIGET, OpKind, WireKey};
 
-use super::super::mutation;
 use super::Client;
 use super::operation::Operation;
 use crate::common::user::name_keys;
@@ -128,9 +127,6 @@ impl Client {
             let (from, to) = asked.value?;
             Some(operation.values[from..to].to_vec())
         };
-        if self.mutated.by(mutation::ClientAnswersRepeatsOnce) {
-            return (0..operation.keys.len()).map(|first| value(&first)).collect();
-        }
         operation.firsts.iter().map(value).collect()
     }
 

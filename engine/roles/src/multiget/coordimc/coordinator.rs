@@ -28,11 +28,9 @@ use netkv_wire::multiget::{write_keys, write_put};
 use netkv_wire::{Ip, KV_OFFSET, client_ip, client_of_ip, server_ip};
 use rustc_hash::FxHashMap;
 
-use super::super::mutation;
 use super::super::results::{send_answer, send_written};
 use super::config::{CoordinatorConfig, CoordinatorStats};
 use super::task::Task;
-use crate::common::mutation::Mutated;
 use crate::common::slots::Slots;
 use crate::common::timers::{Timeouts, Timers};
 use crate::{Actions, Counts, Nanos};
@@ -52,7 +50,6 @@ pub struct Coordinator {
     /// How many request numbers were used, modulo their count.
     numbers_used: u32,
     stats: CoordinatorStats,
-    mutated: Mutated,
 }
 
 impl Coordinator {
@@ -72,7 +69,6 @@ impl Coordinator {
             timeouts: Timeouts::new(config.retry),
             numbers_used: config.first_request % config.number_count(),
             stats: CoordinatorStats::default(),
-            mutated: Mutated::default(),
             config,
         })
     }
@@ -106,14 +102,12 @@ impl Coordinator {
 
     fn on_request(&mut self, now: Nanos, client: u16, view: &View<'_>, out: &mut Actions) {
         let header = *view.header();
-        let known = self.by_request.get(&self.request(client, header.id)).copied();
-        if let Some(slot) = known.filter(|_| !self.mutated.by(mutation::CoordinatorRepeatsRequests))
-        {
+        let known = self.by_request.get(&(client, header.id)).copied();
+        if let Some(slot) = known {
             self.join(now, slot, &header, out);
             return;
         }
-        let full = self.tasks.len() >= self.config.max_requests;
-        if full && !self.mutated.by(mutation::CoordinatorTakesAll) {
+        if self.tasks.len() >= self.config.max_requests {
             self.stats.overloaded += 1;
             self.answer(client_ip(client), &header, Answer::Overloaded, out);
             return;
@@ -134,7 +128,7 @@ impl Coordinator {
         for (at, number) in numbers.into_iter().enumerate() {
             self.by_number.insert(number, (slot, at));
         }
-        self.by_request.insert(self.request(client, header.id), slot);
+        self.by_request.insert((client, header.id), slot);
         self.stats.most_under_way = self.stats.most_under_way.max(self.tasks.len() as u64);
         self.send(now, slot, out);
     }
@@ -142,23 +136,9 @@ impl Coordinator {
     /// A copy of a request under way: the client is still waiting.
     fn join(&mut self, now: Nanos, slot: u32, copy: &Header, out: &mut Actions) {
         self.stats.joined += 1;
-        let sends_partial_replies = self.sends_partial_replies();
         let Some(task) = self.tasks.get_mut(slot) else { return };
         task.deadline = now + self.config.deadline;
-        if sends_partial_replies {
-            self.stats.replies += task.answer(copy, self.config.layout.fields, out);
-        }
-    }
-
-    /// Whether reads are answered before all keys are known.
-    fn sends_partial_replies(&self) -> bool {
-        !self.mutated.by(mutation::CoordinatorSendsNoPartialReplies)
-    }
-
-    /// The identity of a request of a client.
-    fn request(&self, client: u16, number: u32) -> (u16, u32) {
-        let alone = self.mutated.by(mutation::CoordinatorIgnoresClient);
-        (if alone { 0 } else { client }, number)
+        self.stats.replies += task.answer(copy, self.config.layout.fields, out);
     }
 
     /// Sends the requests for missing keys, for the first time or again, and sets the timer.
@@ -168,9 +148,6 @@ impl Coordinator {
         task.sent = now;
         task.timer = (now + self.timeouts.wait(task.attempts)).min(task.deadline);
         self.timers.set(task.timer, slot);
-        if task.attempts > 1 && self.mutated.by(mutation::CoordinatorAsksOnce) {
-            return;
-        }
         let (client, request) = (task.client, task.header.id);
         let on_behalf = (!task.header.op.reads()).then_some(OnBehalf { client, request });
         let fields = self.config.layout.fields;
@@ -204,8 +181,7 @@ impl Coordinator {
         }
         match view.answer() {
             Answer::Ok => {
-                let counts = self.mutated.by(mutation::CoordinatorCountsKeys);
-                match task.take(at, view, counts) {
+                match task.take(at, view) {
                     None => self.stats.unexpected += 1,
                     Some(new) => self.stats.late_replies += u64::from(!new),
                 }
@@ -252,7 +228,7 @@ impl Coordinator {
         for part in &task.parts {
             self.by_number.remove(&part.number);
         }
-        self.by_request.remove(&self.request(task.client, task.header.id));
+        self.by_request.remove(&(task.client, task.header.id));
         Some(task)
     }
 
@@ -290,9 +266,7 @@ impl crate::Coordinator for Coordinator {
             }
             self.stats.expired += 1;
             let Some(task) = self.end(slot) else { continue };
-            if self.sends_partial_replies() {
-                self.stats.replies += task.answer(&task.header, self.config.layout.fields, out);
-            }
+            self.stats.replies += task.answer(&task.header, self.config.layout.fields, out);
             self.recycle(task);
         }
     }
@@ -301,10 +275,5 @@ impl crate::Coordinator for Coordinator {
         let mut counts: Counts = self.stats.list().collect();
         counts.push(("under_way", self.tasks.len() as u64));
         counts
-    }
-
-    #[cfg(feature = "mutations")]
-    fn mutate(&mut self, mutation: crate::Mutation) {
-        self.mutated = Mutated::without(mutation);
     }
 }

@@ -18,8 +18,6 @@ pub(super) struct Part {
     count: usize,
     /// Bit i: key i of the request to the server is missing.
     pub(super) missing: u128,
-    /// Keys in all replies, copies included. Only a mutation reads it.
-    counted: usize,
 }
 
 /// A request of a client under way.
@@ -81,7 +79,7 @@ impl Task {
             let at = self.parts.iter().position(|part| part.server == server);
             let at = at.unwrap_or_else(|| {
                 let (number, from, count) = (0, 0, 0);
-                self.parts.push(Part { number, server, from, count, missing: 0, counted: 0 });
+                self.parts.push(Part { number, server, from, count, missing: 0 });
                 self.parts.len() - 1
             });
             self.parts[at].count += 1;
@@ -146,8 +144,8 @@ impl Task {
     }
 
     /// Takes the entries of a reply for a part. None if it names other keys, otherwise whether any
-    /// entry is new. With `counts` (a mutation), it only counts keys.
-    pub(super) fn take(&mut self, at: usize, view: &View<'_>, counts: bool) -> Option<bool> {
+    /// entry is new.
+    pub(super) fn take(&mut self, at: usize, view: &View<'_>) -> Option<bool> {
         let part = self.parts[at];
         let first = usize::from(view.header().startidx);
         let indexes = self.key_indexes[part.from..part.from + part.count].get(first..)?;
@@ -172,10 +170,6 @@ impl Task {
                 self.results.set(usize::from(*index), entry.found.then_some(entry.value));
                 new = true;
             }
-            part.counted += 1;
-        }
-        if counts && part.counted >= part.count {
-            part.missing = 0;
         }
         if was_open && part.missing == 0 {
             self.open -= 1;

@@ -30,10 +30,8 @@ use netkv_wire::{Ip, Key, server_ip};
 use netkv_workload::keyspace_id;
 use rustc_hash::FxHashMap;
 
-use super::mutation;
 use super::results::{Results, send_answer};
 use crate::common::copies::Copies;
-use crate::common::mutation::Mutated;
 use crate::common::service::{Arrival, Service};
 use crate::common::slots::Slots;
 use crate::common::window::Window;
@@ -91,7 +89,6 @@ pub struct Server {
     stats: ServerStats,
     /// Keys of accepted reads.
     keys_read: u64,
-    mutated: Mutated,
 }
 
 impl Server {
@@ -126,7 +123,6 @@ impl Server {
             spare_results: Vec::new(),
             stats: ServerStats::default(),
             keys_read: 0,
-            mutated: Mutated::default(),
             config,
         }
     }
@@ -166,9 +162,7 @@ impl Server {
     /// Whether a key is one of a store's own records, which clients may not access.
     fn is_reserved(&self, key: &[u8]) -> bool {
         let of_keyspace = keyspace_id(key, self.config.layout.key_size).is_some();
-        key.starts_with(&RESERVED)
-            && !of_keyspace
-            && !self.mutated.by(mutation::ServerTakesReservedKeys)
+        key.starts_with(&RESERVED) && !of_keyspace
     }
 
     fn address(&self) -> Ip {
@@ -263,10 +257,5 @@ impl crate::Server for Server {
         let mut counts: Counts = self.stats.list().collect();
         counts.extend([("keys_read", self.keys_read), ("busy_keys", self.waiting.len() as u64)]);
         counts
-    }
-
-    #[cfg(feature = "mutations")]
-    fn mutate(&mut self, mutation: crate::Mutation) {
-        self.mutated = Mutated::without(mutation);
     }
 }

@@ -3,7 +3,6 @@
 use netkv_wire::multiget::{Answer, View};
 use netkv_workload::{WireKey, key_of_wire};
 
-use super::super::mutation;
 use super::super::results::Results;
 use super::{Call, Requester, Server};
 use crate::{Actions, Nanos, StoreCall, StoreResult};
@@ -21,7 +20,7 @@ pub(super) struct Reading {
 impl Server {
     /// Serves a read at once, without waiting for writes of its keys.
     pub(super) fn on_read(&mut self, view: &View<'_>, requester: Requester, out: &mut Actions) {
-        let mut keys = usize::from(requester.header.numkey);
+        let keys = usize::from(requester.header.numkey);
         if self.reading + keys > self.config.max_reading {
             self.stats.overloaded += 1;
             self.copies.forget(requester.request());
@@ -30,12 +29,7 @@ impl Server {
         }
         let mut results = self.spare_results.pop().unwrap_or_default();
         results.clear();
-        if self.mutated.by(mutation::ServerReadsAllKeys) {
-            keys = view.keys().count();
-            view.keys().filter_map(WireKey::new).for_each(|name| results.push(name));
-        } else {
-            view.asked().filter_map(WireKey::new).for_each(|name| results.push(name));
-        }
+        view.asked().filter_map(WireKey::new).for_each(|name| results.push(name));
         self.stats.served += 1;
         self.stats.reads += 1;
         self.keys_read += keys as u64;
@@ -63,9 +57,6 @@ impl Server {
         let known = match result {
             StoreResult::Value(value, _) => reading.results.set(at, Some(value)),
             StoreResult::NotFound(_) => reading.results.set(at, None),
-            _ if self.mutated.by(mutation::ServerTakesFailuresForAbsent) => {
-                reading.results.set(at, None)
-            }
             StoreResult::Done | StoreResult::Failed => false,
         };
         reading.failed |= !known;

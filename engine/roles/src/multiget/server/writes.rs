@@ -4,7 +4,6 @@ use netkv_wire::multiget::{Answer, COORDINATOR_IP, OnBehalf, Op, View};
 use netkv_wire::{Key, client_of_ip};
 use netkv_workload::{WireKey, key_of_wire};
 
-use super::super::mutation;
 use super::super::results::send_written;
 use super::{Call, Requester, Server};
 use crate::common::window::{Seen, Window};
@@ -26,9 +25,6 @@ impl Server {
     fn origin_of(&self, view: &View<'_>) -> Option<OnBehalf> {
         let request = view.header().id;
         match view.source() {
-            COORDINATOR_IP if self.mutated.by(mutation::ServerNumbersByCoordinator) => {
-                Some(OnBehalf { client: u16::MAX, request })
-            }
             COORDINATOR_IP => view.on_behalf(),
             ip => client_of_ip(ip).map(|client| OnBehalf { client, request }),
         }
@@ -55,17 +51,8 @@ impl Server {
         let OnBehalf { client, request } = origin;
         let second = self.config.second(now);
         let window = self.windows.entry(client).or_insert_with(|| Window::new(request, second));
-        let plainly_late = request < window.newest();
-        let mut seen = window.look(request, second);
-        if plainly_late && self.mutated.by(mutation::ServerPlainNumbers) {
-            seen = Seen::Late;
-        }
-        let repeat = match seen {
-            Seen::New => true,
-            Seen::Late => self.mutated.by(mutation::RepeatLateWrites),
-            Seen::UnderWay | Seen::Ended(_) => self.mutated.by(mutation::RepeatWrites),
-        };
-        if !repeat {
+        let seen = window.look(request, second);
+        if seen != Seen::New {
             self.on_copy(&requester, &name, seen, out);
             return;
         }
@@ -81,8 +68,8 @@ impl Server {
         self.note(origin, Seen::UnderWay);
         let write = Write { requester, origin, key, name, value: view.value().to_vec() };
         match self.waiting.get_mut(&key) {
-            Some(waiting) if !self.mutated.by(mutation::OvertakeWrites) => waiting.push_back(write),
-            _ => self.store(now, write, out),
+            Some(waiting) => waiting.push_back(write),
+            None => self.store(now, write, out),
         }
     }
 
@@ -95,13 +82,13 @@ impl Server {
         out: &mut Actions,
     ) {
         match seen {
-            Seen::Ended(answer) if !self.mutated.by(mutation::LeaveCopiesUnanswered) => {
+            Seen::Ended(answer) => {
                 self.stats.duplicates += 1;
                 self.answer_write(requester, name, answer, out);
             }
             Seen::Late => self.stats.late += 1,
             // The write is answered to its first sender when it is done; another sender retries.
-            Seen::New | Seen::UnderWay | Seen::Ended(_) => self.stats.duplicates += 1,
+            Seen::New | Seen::UnderWay => self.stats.duplicates += 1,
         }
     }
 
@@ -109,9 +96,6 @@ impl Server {
     fn store(&mut self, now: Nanos, write: Write, out: &mut Actions) {
         self.waiting.entry(write.key).or_default();
         let op = if write.requester.header.op == Op::Put { StoreOp::Put } else { StoreOp::Delete };
-        if self.mutated.by(mutation::AnswerBeforeStored) {
-            self.answer_write(&write.requester, &write.name, Answer::Ok, out);
-        }
         let OnBehalf { client: sender, request } = write.origin;
         let origin = Some(Origin { sender, request, second: self.config.second(now) });
         let id = self.calls.add(Call::Write(Box::new(write)));
@@ -129,9 +113,7 @@ impl Server {
         out: &mut Actions,
     ) {
         let answer = match result {
-            StoreResult::Failed if !self.mutated.by(mutation::AnswerFailuresAsDone) => {
-                Answer::Failed
-            }
+            StoreResult::Failed => Answer::Failed,
             _ => Answer::Ok,
         };
         self.note(write.origin, Seen::Ended(answer));

@@ -37,7 +37,6 @@ use netkv_wire::peek_request;
 use netkv_workload::{Arrivals, Operation, Workload};
 
 use crate::common::load::{Judge, Load, Phase, Senders, Verification};
-use crate::common::mutation::Mutated;
 use crate::common::timers::{Timeouts, Timers};
 use crate::{Actions, ClientConfig, ClientStats, Completion, Counts, Nanos, UserOp, VerifyReport};
 pub use protocol::{Protocol, Verdict};
@@ -63,7 +62,6 @@ pub struct Client<P: Protocol> {
     users: Users,
     stats: ClientStats,
     value: Vec<u8>,
-    mutated: Mutated,
 }
 
 impl<P: Protocol> Client<P> {
@@ -98,7 +96,6 @@ impl<P: Protocol> Client<P> {
             users: Users::default(),
             stats: ClientStats::default(),
             value: Vec::new(),
-            mutated: Mutated::default(),
             config,
         })
     }
@@ -256,11 +253,5 @@ impl<P: Protocol> crate::Client for Client<P> {
 
     fn completions(&mut self, into: &mut Vec<Completion>) {
         self.users.completions(into);
-    }
-
-    #[cfg(feature = "mutations")]
-    fn mutate(&mut self, mutation: crate::Mutation) {
-        self.mutated = Mutated::without(mutation);
-        self.protocol.mutate(mutation);
     }
 }

@@ -4,8 +4,6 @@ use std::fmt::Debug;
 
 use netkv_wire::{FrameView, Key, Stamp};
 
-#[cfg(feature = "mutations")]
-use crate::Mutation;
 use crate::{Actions, ClientConfig, Counts, Nanos};
 
 /// What the client does with an answer.
@@ -94,8 +92,4 @@ pub trait Protocol: Debug + Send + Sync + Sized + 'static {
 
     /// Appends the current gauges.
     fn add_gauges(&self, _into: &mut Counts) {}
-
-    /// Disables a protection. For tests.
-    #[cfg(feature = "mutations")]
-    fn mutate(&mut self, _mutation: Mutation) {}
 }

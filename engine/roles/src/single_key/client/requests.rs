@@ -1,13 +1,12 @@
 //! A request from its first frame to its reply or deadline.
 
 use netkv_checker::{ReadTicket, WriteId, WriteKind};
-use netkv_wire::{FrameView, Key, Message, Op, SERVICE_IP, Stamp, Status, client_ip};
+use netkv_wire::{FrameView, Message, Op, SERVICE_IP, Stamp, Status, client_ip};
 use netkv_workload::{OpKind, Operation};
 
 use super::users::Submitted;
 use super::{Client, Protocol, Verdict};
 use crate::common::load::{Phase, VERIFY_RETRY};
-use crate::single_key::mutation;
 use crate::{Actions, Nanos, fill_value};
 
 /// So many timers more than twice the requests under way are kept.
@@ -103,10 +102,7 @@ impl<P: Protocol> Client<P> {
             self.stats.counts.malformed += 1;
             return;
         };
-        let mut found = self.senders.owner(frame.sender(), frame.request());
-        if self.mutated.by(mutation::MatchRepliesByKey) {
-            found = (0..self.requests.len() as u32).find(|slot| self.is_about(*slot, &frame.key()));
-        }
+        let found = self.senders.owner(frame.sender(), frame.request());
         let Some(slot) = found.filter(|slot| self.expects(*slot, &frame)) else {
             self.on_other_frame(now, &frame, out);
             return;
@@ -153,10 +149,6 @@ impl<P: Protocol> Client<P> {
         self.requests[slot as usize].as_ref().is_some_and(|it| it.op.reply() == frame.op())
     }
 
-    fn is_about(&self, slot: u32, key: &Key) -> bool {
-        self.requests[slot as usize].as_ref().is_some_and(|it| it.operation.key == *key)
-    }
-
     fn on_reply(
         &mut self,
         now: Nanos,
@@ -176,11 +168,8 @@ impl<P: Protocol> Client<P> {
         } else {
             if frame.status() == Status::Unknown {
                 self.stats.counts.unknown += 1;
-                if !self.mutated.by(mutation::ClientTakesUnknownAsDone) {
-                    self.give_up(slot, &request);
-                    return;
-                }
-                refused = false;
+                self.give_up(slot, &request);
+                return;
             }
             let conflict = request.conditional && frame.status() == Status::Conflict;
             self.stats.counts.conflicts += u64::from(conflict);
@@ -317,11 +306,7 @@ impl<P: Protocol> Client<P> {
         let Some(slot) = self.senders.owner(number.0, number.1) else { return };
         let entry = &mut self.requests[slot as usize];
         let Some(request) = entry.as_mut().filter(|it| it.timer == at) else { return };
-        let again = !self.mutated.by(mutation::RequestOnce);
-        if now < request.deadline && again {
-            if self.mutated.by(mutation::ClientStampsRetriesAnew) {
-                request.stamp = self.protocol.stamp();
-            }
+        if now < request.deadline {
             self.send(now, slot, out);
             return;
         }

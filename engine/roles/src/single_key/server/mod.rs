@@ -25,7 +25,6 @@ use netkv_wire::{
 use rustc_hash::FxHashMap;
 
 use crate::common::copies::Copies;
-use crate::common::mutation::Mutated;
 use crate::common::service::{Arrival, Service};
 use crate::common::slots::Slots;
 use crate::common::timers::Timers;
@@ -51,7 +50,6 @@ pub struct Server<P: Protocol> {
     spare: Vec<Vec<u8>>,
     pub(crate) stats: ServerStats,
     pub(crate) protocol: P,
-    pub(crate) mutated: Mutated,
 }
 
 impl<P: Protocol> Server<P> {
@@ -86,7 +84,6 @@ impl<P: Protocol> Server<P> {
             spare: Vec::new(),
             stats: ServerStats::default(),
             protocol,
-            mutated: Mutated::default(),
             config,
         };
         P::on_start(&mut server, now);
@@ -263,10 +260,5 @@ impl<P: Protocol> crate::Server for Server<P> {
         counts.push(("busy_keys", self.keys.len() as u64));
         self.protocol.add_counts(&mut counts);
         counts
-    }
-
-    #[cfg(feature = "mutations")]
-    fn mutate(&mut self, mutation: crate::Mutation) {
-        self.mutated = Mutated::without(mutation);
     }
 }

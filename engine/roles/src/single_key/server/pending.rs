@@ -4,9 +4,7 @@
 use netkv_wire::{FrameView, Ip, Key, Message, Op, sender_of_server, server_ip};
 use rustc_hash::FxHashMap;
 
-use crate::common::mutation::Mutated;
 use crate::common::timers::RoundTrips;
-use crate::single_key::mutation;
 use crate::{Backoff, Nanos};
 
 /// A pending request.
@@ -80,19 +78,8 @@ impl PendingRequests {
     }
 
     /// Whether `frame` answers an open request with this operation.
-    pub(crate) fn is_answer(
-        &mut self,
-        now: Nanos,
-        frame: &FrameView<'_>,
-        op: Op,
-        mutated: Mutated,
-    ) -> bool {
+    pub(crate) fn is_answer(&mut self, now: Nanos, frame: &FrameView<'_>, op: Op) -> bool {
         let answers = |pending: &Pending| pending.op == op && pending.key == frame.key();
-        if mutated.by(mutation::MatchAnswersByKey) {
-            let open = self.open.values().any(answers);
-            self.open.retain(|_, pending| !answers(pending));
-            return open;
-        }
         let pending = self.open.get(&frame.request()).filter(|it| answers(it));
         let Some(pending) = pending.filter(|_| frame.sender() == sender_of_server(self.server))
         else {
@@ -142,7 +129,7 @@ mod tests {
             write_frame(&mut sent, &message);
             write_frame(&mut reply, &FrameView::parse(&sent).unwrap().reply(Status::Ok));
             let reply = FrameView::parse(&reply).unwrap();
-            assert!(pending.is_answer(answered, &reply, Op::Invalidate, Mutated::default()));
+            assert!(pending.is_answer(answered, &reply, Op::Invalidate));
             pending.close(request);
             now = answered;
         }

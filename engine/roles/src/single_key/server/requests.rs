@@ -5,7 +5,6 @@ use netkv_wire::{FrameView, Key, MAX_VALUE, Message, Op, Status};
 use super::state::{Call, Read, Write};
 use super::{Protocol, Server};
 use crate::common::window::{Seen, Window};
-use crate::single_key::mutation;
 use crate::{Actions, Nanos, Origin, StoreCall, StoreOp, StoreResult, is_reserved};
 
 impl<P: Protocol> Server<P> {
@@ -40,12 +39,7 @@ impl<P: Protocol> Server<P> {
         let second = self.config.second(now);
         let window = self.windows.entry(sender).or_insert_with(|| Window::new(request, second));
         let seen = window.look(request, second);
-        let repeat = match seen {
-            Seen::New => true,
-            Seen::Late => self.mutated.by(mutation::RepeatLateWrites),
-            Seen::UnderWay | Seen::Ended(_) => self.mutated.by(mutation::RepeatWrites),
-        };
-        if !repeat {
+        if seen != Seen::New {
             self.on_write_again(now, frame, seen, out);
             return;
         }
@@ -99,10 +93,8 @@ impl<P: Protocol> Server<P> {
         out: &mut Actions,
     ) {
         match self.keys.get_mut(key) {
-            Some(state) if !self.mutated.by(mutation::OvertakeWrites) => {
-                state.writes.push_back(write);
-            }
-            _ => P::start_write(self, now, key, write, out),
+            Some(state) => state.writes.push_back(write),
+            None => P::start_write(self, now, key, write, out),
         }
         self.advance(now, key, out);
     }
@@ -136,9 +128,7 @@ impl<P: Protocol> Server<P> {
         let late = seen == Seen::Late;
         *(if late { &mut self.stats.late } else { &mut self.stats.duplicates }) += 1;
         let ended = match seen {
-            Seen::Ended(status) if !self.mutated.by(mutation::LeaveCopiesUnanswered) => {
-                Some(status)
-            }
+            Seen::Ended(status) => Some(status),
             _ => None,
         };
         P::on_copy(self, now, frame, ended, out);
@@ -158,9 +148,6 @@ impl<P: Protocol> Server<P> {
         let origin = Some(Origin { sender, request, second: self.config.second(now) });
         let value = &write.value;
         out.call(&StoreCall { op, value, origin, ..StoreCall::get(id, *key) });
-        if self.mutated.by(mutation::AnswerBeforeStored) {
-            out.send(&self.reply_to_write(key, write, Status::Ok));
-        }
     }
 
     /// Answers a write that the store has ended; returns the answer.
@@ -172,9 +159,7 @@ impl<P: Protocol> Server<P> {
         out: &mut Actions,
     ) -> Status {
         let status = match result {
-            StoreResult::Failed if !self.mutated.by(mutation::AnswerFailuresAsDone) => {
-                Status::Rejected
-            }
+            StoreResult::Failed => Status::Rejected,
             _ => Status::Ok,
         };
         self.note(write.sender, write.request, Seen::Ended(status));

@@ -14,7 +14,7 @@ mod rules;
 mod users;
 
 use netkv_roles::Mutation;
-use netkv_roles::farreach::mutation::{self, *};
+use netkv_roles::mutation::{self, *};
 
 use crate::common::traps::{self, Trap, traps};
 use play::Play;

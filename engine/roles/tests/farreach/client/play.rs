@@ -3,6 +3,7 @@
 //! A script checks its expectations with [`Play::expect`]; it continues after a failed one.
 
 use netkv_roles::farreach::client::{Client, WINDOW};
+use netkv_roles::mutation::{Chosen, choose};
 use netkv_roles::{
     Actions, Backoff, Client as _, ClientConfig, ClientCounts, ClientStats, MILLISECOND, Mutation,
     Nanos, SECOND, initial_value,
@@ -30,6 +31,7 @@ pub struct CollectedRecord {
 }
 
 pub struct Play {
+    _chosen: Chosen,
     pub now: Nanos,
     pub client: Client,
     /// Failed expectations.
@@ -72,11 +74,9 @@ impl Play {
             ..WorkloadConfig::new(KEYS, Mix::YCSB_C, 1)
         };
         let workload = Workload::new(workload).unwrap();
-        let mut client = Client::new(config, workload).unwrap();
-        if let Some(mutation) = mutation {
-            client.mutate(mutation);
-        }
+        let client = Client::new(config, workload).unwrap();
         let mut play = Self {
+            _chosen: choose(mutation),
             now: SECOND,
             client,
             failures: Vec::new(),

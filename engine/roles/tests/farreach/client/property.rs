@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use netkv_roles::Mutation;
-use netkv_roles::farreach::mutation;
+use netkv_roles::mutation;
 use netkv_wire::{Key, Sequence};
 use netkv_workload::Random;
 

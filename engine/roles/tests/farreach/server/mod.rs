@@ -16,7 +16,7 @@ mod rig;
 mod tombstones;
 
 use netkv_roles::Mutation;
-use netkv_roles::farreach::mutation::{self, *};
+use netkv_roles::mutation::{self, *};
 
 use crate::common::traps::{self, Trap, traps};
 use rig::Rig;

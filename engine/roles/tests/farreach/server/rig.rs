@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use netkv_roles::farreach::server::Server;
+use netkv_roles::mutation::{Chosen, choose};
 use netkv_roles::single_key::ServerConfig;
 use netkv_roles::{
     Actions, MemoryStore, Mutation, Nanos, SECOND, Server as _, StoreCall, StoreResult, read_writer,
@@ -26,7 +27,7 @@ pub struct Rig {
     pub calls: VecDeque<OwnedCall>,
     /// Frames that the server has sent and the script has not taken.
     pub outgoing: Vec<Outgoing>,
-    mutation: Option<Mutation>,
+    _chosen: Chosen,
     /// Failed expectations of users and the controller.
     pub wrong: Vec<String>,
 }
@@ -43,7 +44,7 @@ impl Rig {
             refuses: false,
             calls: VecDeque::new(),
             outgoing: Vec::new(),
-            mutation,
+            _chosen: choose(mutation),
             wrong: Vec::new(),
         };
         rig.restart(0);
@@ -57,9 +58,6 @@ impl Rig {
         self.calls.clear();
         self.outgoing.clear();
         self.server = Server::restore(self.config, self.now, self.store.applied());
-        if let Some(mutation) = self.mutation {
-            self.server.mutate(mutation);
-        }
     }
 
     /// Delivers a frame to the server. The store carries calls out at once, unless it hangs.

@@ -3,9 +3,7 @@
 use netkv_roles::farreach::client::{Client, WINDOW};
 use netkv_roles::farreach::server::FarReach;
 use netkv_roles::single_key::ServerConfig;
-use netkv_roles::{
-    Actions, Backoff, Client as _, ClientConfig, MILLISECOND, Mutation, Nanos, SECOND,
-};
+use netkv_roles::{Actions, Backoff, Client as _, ClientConfig, MILLISECOND, Nanos, SECOND};
 use netkv_workload::{Arrivals, Popularity, Workload, WorkloadConfig};
 
 use crate::common::frame::Frame;
@@ -30,8 +28,8 @@ impl Scheme for WriteBack {
     type Control = Control;
     type ScriptFault = ScriptFault;
 
-    fn clients(mutation: Option<Mutation>) -> Vec<Client> {
-        vec![process_of(1, mutation), process_of(2, mutation)]
+    fn clients() -> Vec<Client> {
+        vec![process_of(1), process_of(2)]
     }
 
     fn settings(usual: Settings<Self>) -> Settings<Self> {
@@ -128,7 +126,7 @@ impl Rack {
 }
 
 /// A process of one client, which starts operations only on request.
-fn process_of(number: u16, mutation: Option<Mutation>) -> Client {
+fn process_of(number: u16) -> Client {
     let config = ClientConfig {
         first_client: number,
         window: WINDOW,
@@ -143,9 +141,6 @@ fn process_of(number: u16, mutation: Option<Mutation>) -> Client {
     };
     let workload = Workload::new(workload).unwrap();
     let mut client = Client::new(config, workload).unwrap();
-    if let Some(mutation) = mutation {
-        client.mutate(mutation);
-    }
     client.start(SECOND, &mut Actions::new());
     client
 }

@@ -13,7 +13,7 @@ use crate::Architecture::{self, CliMc, CoordiMc, NetMc};
 use crate::common::traps::{self, Trap, traps};
 use netkv_compiled::ExecutorKind;
 use netkv_roles::multiget::Layout;
-use netkv_roles::multiget::mutation::{self, *};
+use netkv_roles::mutation::{self, *};
 use netkv_roles::{MILLISECOND, Mutation, SECOND};
 use netkv_wire::client_ip;
 use netkv_wire::multiget::{Addresses, Header, Op, group, splitter_ip, write_keys};

@@ -8,6 +8,7 @@ use crate::Architecture;
 use netkv_roles::multiget::{
     Client, ClientConfig, Coordinator, CoordinatorConfig, Layout, Server, ServerConfig,
 };
+use netkv_roles::mutation::{Chosen, choose};
 use netkv_roles::{
     Actions, Backoff, Completion, MILLISECOND, MemoryStore, Mutation, Nanos, Outcome, SECOND,
     StoreOp, StoreResult, UserOp,
@@ -65,7 +66,7 @@ pub struct Rack {
     pub wire: VecDeque<(Host, Vec<u8>)>,
     tokens: u64,
     ended: BTreeMap<u64, Outcome>,
-    mutation: Option<Mutation>,
+    _chosen: Chosen,
     pub harm: BTreeSet<Harm>,
     /// Whether servers restart without the numbers of applied writes.
     pub restarts_without_memory: bool,
@@ -97,15 +98,10 @@ impl Rack {
         kind: Kind,
     ) -> Self {
         let layout = Layout::one_rack(setup.servers, 16);
-        let mut servers: Vec<Server> =
+        let servers: Vec<Server> =
             (0..setup.servers).map(|i| Server::new(ServerConfig::new(i, layout), 0)).collect();
-        let mut client = client_of(architecture, layout, setup.first_request);
-        let mut coordinator = coordinator_of(layout, setup);
-        if let Some(mutation) = mutation {
-            servers.iter_mut().for_each(|server| server.mutate(mutation));
-            client.mutate(mutation);
-            coordinator.mutate(mutation);
-        }
+        let client = client_of(architecture, layout, setup.first_request);
+        let coordinator = coordinator_of(layout, setup);
         Self {
             now: SECOND,
             architecture,
@@ -122,7 +118,7 @@ impl Rack {
             wire: VecDeque::new(),
             tokens: 0,
             ended: BTreeMap::new(),
-            mutation,
+            _chosen: choose(mutation),
             harm: BTreeSet::new(),
             restarts_without_memory: false,
             server_requests: 0,
@@ -164,14 +160,11 @@ impl Rack {
     pub fn restart(&mut self, server: u16) {
         let config = *self.servers[usize::from(server)].config();
         let store = &self.stores[usize::from(server)];
-        let mut new = if self.restarts_without_memory {
+        let new = if self.restarts_without_memory {
             Server::new(config, self.now)
         } else {
             Server::restore(config, self.now, store.applied())
         };
-        if let Some(mutation) = self.mutation {
-            new.mutate(mutation);
-        }
         self.servers[usize::from(server)] = new;
         self.calls.retain(|(at, _)| *at != server);
     }
@@ -180,9 +173,6 @@ impl Rack {
     pub fn restart_coordinator(&mut self, first_request: u32) {
         let setup = Setup { first_request, ..Setup::default() };
         self.coordinator = coordinator_of(self.layout, setup);
-        if let Some(mutation) = self.mutation {
-            self.coordinator.mutate(mutation);
-        }
     }
 
     pub fn coordinator(&self) -> &Coordinator {

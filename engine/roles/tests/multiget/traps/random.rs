@@ -6,10 +6,10 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use crate::Architecture;
-use netkv_roles::multiget::mutation;
 use netkv_roles::multiget::{
     Client, ClientConfig, Coordinator, CoordinatorConfig, Layout, Server, ServerConfig,
 };
+use netkv_roles::mutation::{self, Chosen, choose};
 use netkv_roles::{
     Actions, Backoff, CallId, ClientCounts, MILLISECOND, MemoryStore, Mutation, Nanos, SECOND,
     VerifyReport,
@@ -49,10 +49,10 @@ struct World {
     restarts: bool,
     events: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
     sequence: u64,
-    mutation: Option<Mutation>,
+    _chosen: Chosen,
 }
 
-fn coordinator(layout: Layout, first_request: u32, mutation: Option<Mutation>) -> Coordinator {
+fn coordinator(layout: Layout, first_request: u32) -> Coordinator {
     let config = CoordinatorConfig {
         first_request,
         retry: Backoff { initial: MILLISECOND / 2, cap: 4 * MILLISECOND },
@@ -60,11 +60,7 @@ fn coordinator(layout: Layout, first_request: u32, mutation: Option<Mutation>) -
         max_requests: 8,
         ..CoordinatorConfig::new(layout)
     };
-    let mut coordinator = Coordinator::new(config).unwrap();
-    if let Some(mutation) = mutation {
-        coordinator.mutate(mutation);
-    }
-    coordinator
+    Coordinator::new(config).unwrap()
 }
 
 impl World {
@@ -92,16 +88,13 @@ impl World {
             )
         };
         let config = ClientConfig { load, architecture: architecture.role(), layout };
-        let mut client = Client::new(config, Workload::new(workload).unwrap()).unwrap();
-        if let Some(mutation) = mutation {
-            client.mutate(mutation);
-        }
+        let client = Client::new(config, Workload::new(workload).unwrap()).unwrap();
         let servers: Vec<u16> = (0..layout.servers).collect();
         let mut world = Self {
             now: SECOND,
             layout,
             client,
-            coordinator: coordinator(layout, 1, mutation),
+            coordinator: coordinator(layout, 1),
             servers: Vec::new(),
             stores: servers.iter().map(|_| MemoryStore::new(KEYS, workload.value_size)).collect(),
             restart_counts: vec![0; servers.len()],
@@ -114,7 +107,7 @@ impl World {
             restarts: true,
             events: BinaryHeap::new(),
             sequence: 0,
-            mutation,
+            _chosen: choose(mutation),
         };
         for server in servers {
             let config = ServerConfig { max_waiting: 2, ..ServerConfig::new(server, layout) };
@@ -128,11 +121,7 @@ impl World {
 
     fn server(&self, config: ServerConfig) -> Server {
         let store = &self.stores[usize::from(config.server)];
-        let mut server = Server::restore(config, self.now, store.applied());
-        if let Some(mutation) = self.mutation {
-            server.mutate(mutation);
-        }
-        server
+        Server::restore(config, self.now, store.applied())
     }
 
     fn schedule(&mut self, after: Nanos, event: Event) {
@@ -205,7 +194,7 @@ impl World {
             }
             Event::RestartCoordinator if self.restarts => {
                 let (layout, first) = (self.layout, self.random.bits() as u32);
-                self.coordinator = coordinator(layout, first, self.mutation);
+                self.coordinator = coordinator(layout, first);
                 self.schedule(20 * MILLISECOND, Event::RestartCoordinator);
             }
             Event::RestartServer | Event::RestartCoordinator => {}

@@ -10,7 +10,7 @@ mod restarts;
 mod switches;
 mod writes;
 
-use netkv_roles::netcache::mutation;
+use netkv_roles::mutation;
 
 use crate::common::program;
 use crate::common::rack::Harm;

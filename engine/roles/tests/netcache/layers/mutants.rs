@@ -1,6 +1,6 @@
 //! The mutants: racks without one protection.
 
-use netkv_roles::netcache::mutation;
+use netkv_roles::mutation;
 
 use super::control::ScriptFault;
 use crate::common::traps;

@@ -3,7 +3,7 @@
 use netkv_roles::netcache::{Config, NetCache};
 use netkv_roles::plain::Client;
 use netkv_roles::single_key::ServerConfig;
-use netkv_roles::{Actions, Backoff, Client as _, MILLISECOND, Mutation};
+use netkv_roles::{Actions, Backoff, Client as _, MILLISECOND};
 use netkv_wire::Op;
 
 use super::control::{Control, ScriptFault};
@@ -28,8 +28,8 @@ impl Scheme for Layered {
     type Control = Control;
     type ScriptFault = ScriptFault;
 
-    fn clients(mutation: Option<Mutation>) -> Vec<Client> {
-        vec![process_of(2, mutation)]
+    fn clients() -> Vec<Client> {
+        vec![process_of(2)]
     }
 
     fn settings(usual: Settings<Self>) -> Settings<Self> {

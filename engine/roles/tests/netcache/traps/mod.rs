@@ -14,7 +14,7 @@ mod restarts;
 mod updates;
 mod values;
 
-use netkv_roles::netcache::mutation;
+use netkv_roles::mutation;
 
 use crate::common::program::{self, Edit};
 use crate::common::rack::Harm;

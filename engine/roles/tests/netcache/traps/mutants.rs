@@ -1,6 +1,6 @@
 //! The mutants: racks without one protection.
 
-use netkv_roles::netcache::mutation;
+use netkv_roles::mutation;
 
 use crate::common::traps;
 use crate::traps::control::ScriptFault;

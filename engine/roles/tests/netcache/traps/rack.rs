@@ -3,9 +3,7 @@
 use netkv_roles::netcache::{Config, NetCache};
 use netkv_roles::plain::Client;
 use netkv_roles::single_key::{Server, ServerConfig};
-use netkv_roles::{
-    Actions, Backoff, Client as _, ClientConfig, MILLISECOND, Mutation, Nanos, SECOND,
-};
+use netkv_roles::{Actions, Backoff, Client as _, ClientConfig, MILLISECOND, Nanos, SECOND};
 use netkv_workload::{Arrivals, Workload, WorkloadConfig};
 
 use crate::common::frame::Frame;
@@ -29,8 +27,8 @@ impl Scheme for Cached {
     type Control = Control;
     type ScriptFault = ScriptFault;
 
-    fn clients(mutation: Option<Mutation>) -> Vec<Client> {
-        vec![process_of(2, mutation)]
+    fn clients() -> Vec<Client> {
+        vec![process_of(2)]
     }
 
     fn settings(usual: Settings<Self>) -> Settings<Self> {
@@ -81,7 +79,7 @@ impl Scheme for Cached {
 impl Rack {
     /// Emulates `clients` clients instead of two. Call it before the first request.
     pub fn clients(&mut self, clients: u16) {
-        self.clients = vec![process_of(clients, self.mutation)];
+        self.clients = vec![process_of(clients)];
     }
 
     /// Changes the settings of the server. Call it before the first request.
@@ -149,7 +147,7 @@ impl Rack {
 }
 
 /// A client process, which starts operations only on request.
-pub fn process_of(clients: u16, mutation: Option<Mutation>) -> Client {
+pub fn process_of(clients: u16) -> Client {
     let config = ClientConfig {
         retry: Backoff { initial: 10 * MILLISECOND, cap: 100 * MILLISECOND },
         deadline: SECOND,
@@ -157,9 +155,6 @@ pub fn process_of(clients: u16, mutation: Option<Mutation>) -> Client {
     };
     let workload = Workload::new(WorkloadConfig::new(1, READS, 1)).unwrap();
     let mut client = Client::new(config, workload).unwrap();
-    if let Some(mutation) = mutation {
-        client.mutate(mutation);
-    }
     client.start(0, &mut Actions::new());
     client
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from netkv.fpga import library_cache
+from netkv import library_cache
 
 TESTS = Path(__file__).parent
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,7 +13,7 @@ from netkv.cli.output import Json, notify, print_json, stdout
 if TYPE_CHECKING:
     from netkv.schemes import Scheme
 
-app = typer.Typer(help="List and show schemes.", no_args_is_help=True)
+app = typer.Typer(help="List and show schemes, and where their files are.", no_args_is_help=True)
 
 Name = Annotated[
     str,
@@ -65,6 +66,36 @@ def show(name: Name, json: Json = False) -> None:
         print_json(about)
         return
     _print(scheme, about)
+
+
+@app.command()
+def files(name: Name, json: Json = False) -> None:
+    """List the files and folders of a scheme."""
+    from netkv import schemes
+    from netkv.schemes import places
+
+    found = places.of(schemes.get(name))
+    if json:
+        rows = [
+            {"path": str(each.path), "what": each.what, "shared": each.shared} for each in found
+        ]
+        print_json({"scheme": name, "places": rows})
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for each in found:
+        about = f"{each.what} (shared)" if each.shared else each.what
+        table.add_row(Text(_shown(each.path), style="bold"), about)
+    stdout().print(table)
+
+
+def _shown(path: Path) -> str:
+    """The path from here, if it is below this directory; a folder ends with a slash."""
+    here = Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    return f"{shown}/" if path.is_dir() else str(shown)
 
 
 def _print(scheme: Scheme, about: dict[str, Any]) -> None:

@@ -24,10 +24,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from netkv import library_cache
 from netkv import rtl_sources as sources
 from netkv.errors import NetkvError
-from netkv.fpga import library_cache, verilate
-from netkv.fpga.library_cache import LIBRARY, QUICK
+from netkv.fpga import verilate
 from netkv.fpga.tools import (
     compiler,
     compiler_version,
@@ -36,6 +36,7 @@ from netkv.fpga.tools import (
     require_headers,
     verilator,
 )
+from netkv.library_cache import LIBRARY, QUICK
 from netkv.model.manifest import Manifest
 
 Progress = Callable[[int, int, str], None]

@@ -19,9 +19,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from netkv import library_cache
 from netkv import rtl_sources as sources
 from netkv.errors import NetkvError
-from netkv.fpga import library_cache, yosys
+from netkv.fpga import yosys
 from netkv.fpga.build import Progress
 from netkv.fpga.tools import MissingToolError
 from netkv.model.manifest import Band, Manifest, Parameter

@@ -26,8 +26,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from netkv import resources
-from netkv.fpga import library_cache
+from netkv import library_cache, resources
 from netkv.home import home
 from netkv.processes import boot
 from netkv.runs import default_store

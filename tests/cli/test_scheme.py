@@ -1,13 +1,14 @@
-"""`netkv scheme list|show`: the schemes and their options."""
+"""`netkv scheme list|show|files`: the schemes, their options and files."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from netkv import schemes
+from netkv import resources, schemes
 from netkv.cli import main
 from netkv.schemes import registry
 from tests.cli.commands import CommandResult, Netkv
@@ -103,3 +104,32 @@ def test_show_of_an_unknown_scheme_suggests_a_name(netkv: Netkv) -> None:
     assert result.status == 2
     assert "There is no scheme 'netcash'." in result.err
     assert "Did you mean 'netcache'?" in result.err
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_files_of_a_scheme_exist_and_begin_with_its_declaration(netkv: Netkv, name: str) -> None:
+    document = netkv("scheme", "files", name, "--json").document
+    paths = [Path(each["path"]) for each in document["places"]]
+    assert all(path.exists() for path in paths)
+    assert paths[0] == resources.package() / "schemes" / name.replace("-", "_")
+    assert any(path.parent.name == "p4" for path in paths)
+
+
+def test_files_of_a_scheme_are_all_that_has_its_name(netkv: Netkv) -> None:
+    document = netkv("scheme", "files", "distreach", "--json").document
+    root = resources.checkout()
+    assert root is not None
+    own = {
+        str(Path(each["path"]).relative_to(root))
+        for each in document["places"]
+        if not each["shared"]
+    }
+    assert {
+        *("netkv/schemes/distreach", "p4/distreach", "engine/roles/src/distreach"),
+        *("tests/schemes/distreach", "tests/p4programs/distreach"),
+        *("docs/schemes/distreach.md", "docs/schemes/distreach-evaluation.md"),
+        "scenarios/distreach-skew.yaml",
+    } <= own
+    shown = netkv("scheme", "files", "distreach", COLUMNS="300").out
+    assert "p4/nocache/" in shown
+    assert "(shared)" in shown

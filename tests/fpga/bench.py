@@ -22,8 +22,8 @@ import pytest
 
 from netkv import rtl_sources as sources
 from netkv.fpga import verilate
-from netkv.kits import design_mutants as mutants
 from netkv.fpga.tools import compiler, compiler_version, verilator
+from netkv.kits import design_mutants as mutants
 
 BENCHES = sources.folder() / "bench"
 CACHE = Path(__file__).resolve().parents[2] / ".cache" / "fpga"

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from netkv import library_cache
 from netkv._engine import FpgaDesign
 from netkv.errors import NetkvError
-from netkv.fpga import build, library_cache, tools, verilate
+from netkv.fpga import build, tools, verilate
 from netkv.fpga.build import Library, Progress
 from netkv.model import manifest
 from netkv.model.manifest import Manifest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netkv.fpga.mutants import edits
+from netkv.kits.design_mutants import edits
 from tests.fpga.comparisons import COMPARISONS, Comparison, code, covers, found
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from netkv.fpga import mutants, sources
-from netkv.fpga.mutants import Edit, with_choices
+from netkv import rtl_sources as sources
+from netkv.kits import design_mutants as mutants
+from netkv.kits.design_mutants import Edit, with_choices
 
 TEXT = "assign hit = valid && a == b;\nassign miss = a == c;\nq <= d;\n"
 

@@ -10,8 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from netkv import resources
-from netkv.fpga import library_cache
+from netkv import library_cache, resources
 from netkv.machine import host
 from netkv.runs import Store, StoreSink, overview, walltime
 from netkv.runs.overview import Overview

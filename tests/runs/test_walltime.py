@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from netkv import resources, schemes
+from netkv import library_cache, resources, schemes
 from netkv.errors import NetkvError
-from netkv.fpga import build, card, library_cache
+from netkv.fpga import build, card
 from netkv.machine import host
 from netkv.runs import Store, StoreSink, design_builds, walltime
 from netkv.runs.walltime import History, WallTime

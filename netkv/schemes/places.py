@@ -1,0 +1,66 @@
+"""Where the parts of a scheme are: `netkv scheme files`.
+
+A scheme's parts have its name. An installed wheel has no source of the engine, no tests and no
+documents.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from netkv import resources
+from netkv.schemes import registry
+from netkv.schemes.scheme import Scheme
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file or folder of a scheme."""
+
+    path: Path
+    what: str
+    shared: bool = False
+    """Whether other schemes use it, too: a program or role of another name."""
+
+
+def of(scheme: Scheme) -> list[Place]:
+    """The places that exist, in the order in which one reads them."""
+    return [place for place in _possible(scheme) if place.path.exists()]
+
+
+def _possible(scheme: Scheme) -> Iterator[Place]:
+    name, module = scheme.name, scheme.name.replace("-", "_")
+    yield Place(_declaration(scheme), "declaration, options, control plane, metrics, cases")
+    p4, fpga, scenarios = map(resources.path, ("p4", "fpga", "scenarios"))  # type: ignore[arg-type]
+    programs = dict.fromkeys((scheme.program_path, *scheme.other_paths.values()))
+    for folder in dict.fromkeys(path.parent for path in programs):
+        yield Place(
+            folder, "programs of switches", folder.name != module and folder.is_relative_to(p4)
+        )
+    root = resources.checkout()
+    if root is not None:
+        roles = root / "engine" / "roles" / "src"
+        for role in dict.fromkeys(host.role for host in scheme.hosts if host.role):
+            yield Place(roles / role, f"the role '{role}'", role not in (name, module))
+    yield Place(fpga / "designs" / f"{name}.toml", "design of its cards")
+    yield Place(fpga / "rtl" / module, "RTL of its cards")
+    for file in sorted((*scenarios.glob(f"{name}.yaml"), *scenarios.glob(f"{name}-*.yaml"))):
+        yield Place(file, "scenario")
+    if root is not None:
+        docs, tests = root / "docs" / "schemes", root / "tests"
+        yield Place(tests / "schemes" / module, "tests of the control plane")
+        yield Place(tests / "p4programs" / module, "tests of the programs")
+        yield Place(docs / f"{name}.md", "rules, and what the paper leaves open")
+        yield Place(docs / f"{name}-evaluation.md", "figures beside those of the paper")
+
+
+def _declaration(scheme: Scheme) -> Path:
+    """The folder of the package, or the file of the module, that declares a scheme."""
+    found = importlib.util.find_spec(registry.catalogue().modules[scheme.name])
+    assert found is not None
+    assert found.origin is not None
+    file = Path(found.origin)
+    return file.parent if file.name == "__init__.py" else file

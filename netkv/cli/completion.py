@@ -66,6 +66,14 @@ def schemes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG0
 
 
 @_safe
+def kits(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
+    """The kits of `netkv scheme new`."""
+    from netkv.schemes.new import kits_of_control_planes
+
+    return kits_of_control_planes()
+
+
+@_safe
 def searchable_schemes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
     """The schemes that `netkv soak` takes."""
     from netkv.soak import searchable

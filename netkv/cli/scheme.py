@@ -91,6 +91,39 @@ def files(name: Name, json: Json = False) -> None:
     stdout().print(table)
 
 
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new scheme.")],
+    kit: Annotated[
+        str,
+        typer.Option(
+            metavar="KIT",
+            help="What it is made of: write_through or write_back, for example.",
+            autocompletion=completion.kits,
+        ),
+    ] = "write_through",
+    into: Annotated[Path, typer.Option(help="Folder in which its folder is made.")] = Path(),
+    json: Json = False,
+) -> None:
+    """Write a small scheme that runs, with tests, as a package of its own."""
+    from netkv.schemes.new import write
+
+    place = write(name, kit, into)
+    files = sorted(str(each.relative_to(place)) for each in place.rglob("*") if each.is_file())
+    if json:
+        print_json({"scheme": name, "folder": str(place), "files": files})
+        return
+    out = stdout()
+    for file in files:
+        out.print(str(place / file), highlight=False, soft_wrap=True)
+    out.print(
+        f"Next: install it ('uv pip install -e {place}'), run it ('netkv scenario run "
+        f"{place / name}.yaml') and its tests ('pytest {place}').",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
 def _shown(path: Path) -> str:
     """The path from here, if it is below this directory; a folder ends with a slash."""
     here = Path.cwd()

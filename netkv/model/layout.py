@@ -1,4 +1,7 @@
-"""Switches, hosts and cables of a rack, for both drivers."""
+"""Switches, hosts and cables of a rack, for both drivers.
+
+Networks need the engine, which takes time to load: those who only list nodes do not load it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from netkv.errors import UsageError
-from netkv.model import network
 from netkv.model.nodes import (
     Card,
     Client,
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 def of_lab(lab: GenericLab, *, clients: int, coordinator: bool) -> Network:
     """The network of a lab with so many clients; raises `UsageError` for an invalid topology."""
+    from netkv.model import network
+
     topology = lab.topology
     hosts = {"clients": clients, "servers": lab.servers}
     try:
@@ -61,6 +65,8 @@ def switches(lab: GenericLab) -> list[str]:
     topology = lab.topology
     if _has_one_switch(topology):
         return [Switch.NAME]
+    from netkv.model import network
+
     if topology.kind == "racks":
         return network.names_of_racks(topology.racks)
     layers = network.names_of_layers(topology.layers, topology.switches)
@@ -72,6 +78,8 @@ def cables(lab: GenericLab) -> list[str]:
     topology = lab.topology
     if _has_one_switch(topology):
         return []
+    from netkv.model import network
+
     if topology.kind == "racks":
         ends = network.cables_of_racks(topology.racks)
     else:

@@ -23,8 +23,8 @@ from netkv.api.problems import found
 from netkv.errors import NetkvError, sentence, suggest
 from netkv.labs import daemon
 from netkv.labs.daemon import RefusedError
-from netkv.live import external_clients, picture, state
-from netkv.live.picture import Picture
+from netkv.live import diagram, external_clients, state
+from netkv.live.diagram import Picture
 from netkv.p4rt.client import ControllerError
 from netkv.p4rt.errors import RpcError
 from netkv.p4rt.inspection import Inspector, ProgramObjects
@@ -99,7 +99,7 @@ def status(lab: state.Lab) -> dict[str, Any]:
 
 def drawing(lab: state.Lab) -> Picture:
     """The topology of a lab."""
-    return picture.of_rack(_spec(lab))
+    return diagram.of_rack(_spec(lab))
 
 
 def nodes(lab: state.Lab, drawn: Picture, answer: dict[str, Any]) -> list[LabNode]:

@@ -55,7 +55,7 @@ class LabStatus:
     events: list[dict[str, Any]]
     controller: dict[str, Any] | None = None
     """The controller, if one runs: `pid` (of the supervisor, in which it runs), and `switches`: for
-    each switch its arbitration state (`netkv.live.candidate`): `state` (`primary`, `backup`,
+    each switch its arbitration state (`netkv.live.arbitration`): `state` (`primary`, `backup`,
     `connecting`), `p4runtime` (host:port), `device_id`, `election_id` (None unless primary),
     `primary`, `other_election_id` (of another client that is primary)."""
     already: bool = False

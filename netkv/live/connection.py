@@ -6,7 +6,7 @@ Rules
    when the stream breaks. After its end the next one begins as soon as the switch answers again.
 2. If the control plane keeps the state of running switches (`keeps_switches`), the program is not
    loaded into a switch that runs it: its cookie shows that a controller of this lab has loaded it.
-3. Another P4Runtime client may become primary (`candidate`). That ends the session, too; it may
+3. Another P4Runtime client may become primary (`arbitration`). That ends the session, too; it may
    have changed anything, so the program is loaded again.
 4. The switch goes out of service when a session ends because the connection is lost, when no
    connection is made within `UNREACHABLE_AFTER`, and before a later session begins. It is in
@@ -23,8 +23,8 @@ from collections import Counter
 from collections.abc import Callable
 
 from netkv.control import base
+from netkv.live.arbitration import ONLY_BACKUP, Arbitration
 from netkv.live.cable import SwitchCabling
-from netkv.live.candidate import ONLY_BACKUP, Candidate
 from netkv.live.channel import ControlChannel
 from netkv.live.session import SwitchSession
 from netkv.live.target import Target
@@ -66,7 +66,7 @@ class SwitchConnection:
         """Bytes of P4Runtime messages between controller and switch so far, both directions."""
         self.sessions = 0
         """Number of sessions so far."""
-        self.candidate = Candidate(switch.p4runtime, target.device_id, note)
+        self.arbitration = Arbitration(switch.p4runtime, target.device_id, note)
         self.topology: Topology | None = None
         """The last changed topology, if any; the control plane was made with the one before."""
         self.node = switch.name
@@ -143,7 +143,7 @@ class SwitchConnection:
 
         try:
             await client.connect(CONNECT_TIMEOUT, on_backup)
-            self.candidate.primary(client.election_id)
+            self.arbitration.primary(client.election_id)
             if self.sessions:
                 self._out_of_service()
             found = await self._set_up(client)
@@ -220,14 +220,14 @@ class SwitchConnection:
         if error.not_primary:
             self._backup(error)
         elif error.disconnected:
-            self.candidate.connecting()
+            self.arbitration.connecting()
             self._out_of_service()
         else:
             raise error
 
     def _backup(self, error: ControllerError) -> None:
-        self.candidate.backup(error)
-        self._yielded = self._yielded or self.candidate.to_json()["state"] == "backup"
+        self.arbitration.backup(error)
+        self._yielded = self._yielded or self.arbitration.to_json()["state"] == "backup"
 
     def _out_of_service(self) -> None:
         if isinstance(self._control_plane, base.NetworkControlPlane) and not self._is_lost:

@@ -14,7 +14,7 @@ from typing import Any
 from netkv.live.bmv2 import queues
 from netkv.live.bmv2.process import SwitchProcess, listens
 from netkv.live.bridge import Bridge
-from netkv.live.far_ends import STREAM, far_ends
+from netkv.live.bridge_ends import STREAM, far_ends
 from netkv.live.ports import free_ports
 
 

@@ -19,7 +19,7 @@ import traceback
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from netkv.live import picture
+from netkv.live import diagram
 from netkv.live.poll import ANSWER_S
 from netkv.live.rates import Rates
 from netkv.live.totals import Totals
@@ -43,7 +43,7 @@ class Feed:
         self._rack = rack
         self._samples: deque[dict[str, Any]] = deque(maxlen=KEPT)
         self._number = 0
-        self._rates = Rates(picture.of_rack(rack.spec).links)
+        self._rates = Rates(diagram.of_rack(rack.spec).links)
         self._totals = Totals()
         self._asked = asyncio.Event()
         self._asked_at = 0.0

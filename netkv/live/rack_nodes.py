@@ -645,9 +645,9 @@ class LiveController(nodes.Controller):
 
     def arbitration(self) -> dict[str, dict[str, Any]]:
         """For each switch whose controller runs, its role among the P4Runtime clients
-        (`Candidate.to_json`)."""
+        (`Arbitration.to_json`)."""
         return {
-            connection.node: connection.candidate.to_json()
+            connection.node: connection.arbitration.to_json()
             for controller in self._controllers
             if controller.running
             for connection in controller.connections.values()

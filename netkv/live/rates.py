@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from netkv.live.picture import PictureLink
+from netkv.live.diagram import PictureLink
 from netkv.model.report import ClientSample, RackSample
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Rates:
     """The counters of each node at its last answer."""
 
     def __init__(self, links: Sequence[PictureLink]) -> None:
-        """`links`: of the rack (`picture.of_rack`)."""
+        """`links`: of the rack (`diagram.of_rack`)."""
         self._links = [link for link in links if link.a_port is not None]
         self._before: dict[str, dict[str, Any]] = {}
         self._at: dict[str, float] = {}

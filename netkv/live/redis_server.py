@@ -2,7 +2,7 @@
 
 It does not speak the protocol of `netkv.live.node`, but has the interface of `NodeProcess`: PING on
 the socket in its directory shows that it is ready and healthy. It ends with the process that
-started it (`netkv.live.tied`).
+started it (`netkv.live.ends_with_parent`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from netkv.errors import NetkvError
-from netkv.live import tied
+from netkv.live import ends_with_parent
 from netkv.live.process import READY_TIMEOUT, STOP_TIMEOUT, NodeProcess
 from netkv.model.nodes import NodeError
 from netkv.processes import identity
@@ -67,7 +67,7 @@ def running(directory: Path, fsync: Fsync) -> Iterator[None]:
     """A server without a rack, with the records in `directory`; it may still be loading them when
     this returns."""
     process = subprocess.Popen(
-        tied.words(command_line(fsync)),
+        ends_with_parent.words(command_line(fsync)),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         cwd=directory,
@@ -106,7 +106,7 @@ class RedisServer(NodeProcess):
         self._directory.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                *tied.words(command),
+                *ends_with_parent.words(command),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

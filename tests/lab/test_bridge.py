@@ -17,7 +17,7 @@ from netkv._engine import corrupted_frame, write_frame
 from netkv.errors import NetkvError
 from netkv.live.bmv2 import queues
 from netkv.live.bridge import Bridge, Impairment
-from netkv.live.far_ends import InterfaceEnd, far_ends
+from netkv.live.bridge_ends import InterfaceEnd, far_ends
 from netkv.live.ports import free_ports
 from netkv.model.messages import Op
 from tests.waiting import until

@@ -469,7 +469,7 @@ async def test_switch_of_another_client_stays_in_service(
     monkeypatch.setattr(connection, "UNREACHABLE_AFTER", 0)
     async with Running(script, tmp_path) as running:
         switch.take_over(noticed=True)
-        state = running.connection.candidate
+        state = running.connection.arbitration
         await until_async(lambda: state.to_json()["state"] == "backup", "the controller yields")
         await settle()
         assert running.service == []
@@ -503,17 +503,19 @@ async def test_controller_yields_to_another_client_and_comes_back(
 ) -> None:
     script.at_start = [insert(1, "a")]
     async with Running(script, tmp_path) as running:
-        candidate = running.connection.candidate
-        assert candidate.to_json()["primary"]
-        assert candidate.to_json()["election_id"] == 1
+        arbitration = running.connection.arbitration
+        assert arbitration.to_json()["primary"]
+        assert arbitration.to_json()["election_id"] == 1
         script.respond = lambda event: (
             [insert(2, "late")] if isinstance(event, base.PacketIn) else []
         )
         switch.take_over(noticed=noticed)
         switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"frame"))
-        await until_async(lambda: candidate.to_json()["state"] == "backup", "the controller yields")
         await until_async(
-            lambda: candidate.to_json()["other_election_id"] == 11, "it knows the other's id"
+            lambda: arbitration.to_json()["state"] == "backup", "the controller yields"
+        )
+        await until_async(
+            lambda: arbitration.to_json()["other_election_id"] == 11, "it knows the other's id"
         )
         await settle()
         assert switch.log == ["load program", "write a"], "a backup writes nothing"
@@ -522,7 +524,7 @@ async def test_controller_yields_to_another_client_and_comes_back(
         switch.taken = False
         await script.restarted()
         assert switch.log == ["load program", "write a"] * 2
-        standing = candidate.to_json()
+        standing = arbitration.to_json()
         assert (standing["state"], standing["election_id"]) == ("primary", 12)
         assert running.failures == []
         yielded, back = running.notes

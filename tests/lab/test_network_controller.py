@@ -208,7 +208,7 @@ async def test_switch_of_another_client_is_emptied_afterwards(rack: Running) -> 
     async with rack:
         leaf = rack.switches[LEAF]
         leaf.take_over(noticed=True)
-        state = rack.controller.connections[LEAF].candidate
+        state = rack.controller.connections[LEAF].arbitration
         await until_async(lambda: state.to_json()["state"] == "backup", "the controller yields")
         leaf.taken = False
         await until_async(lambda: rack.script.about(LEAF).count("SwitchRestarted") == 2, "again")

@@ -44,7 +44,7 @@ def test_wheel_holds_programs_scenarios_dashboard_and_servers(wheel: Path) -> No
         "netkv/data/web/index.html",
         "netkv/servers/rocksdb.py",
         "netkv/servers/redis.py",
-        "netkv/live/tied.py",
+        "netkv/live/ends_with_parent.py",
     ):
         assert needed in names
     assert not [name for name in names if name.startswith("p4/")], "would shadow P4Runtime stubs"

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 
 from netkv.api.models.base import Model, RequestModel
 from netkv.api.models.fields import Changes, PlainName, Seed
-from netkv.live.picture import Kind, PictureLink, PictureNode
+from netkv.live.diagram import Kind, PictureLink, PictureNode
 from netkv.model.events import LinkFault, SlowFault
 from netkv.model.hardware import Executor, Fabric, Target
 from netkv.model.nodes import Storage

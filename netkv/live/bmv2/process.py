@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import IO
 
-from netkv.live import tied
+from netkv.live import ends_with_parent
 
 START_TIMEOUT_S = 50.0
 """For bmv2 to listen; below `netkv.live.process.READY_TIMEOUT`, so that the error has a reason."""
@@ -53,7 +53,7 @@ class SwitchProcess:
     def start(self, log: IO[bytes] | IO[str]) -> None:
         """Starts it and returns when it listens. Raises ValueError if it ends, or never listens."""
         self._process = subprocess.Popen(
-            tied.words(self.command), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            ends_with_parent.words(self.command), stdin=subprocess.DEVNULL, stdout=log, stderr=log
         )
         end = time.monotonic() + START_TIMEOUT_S
         for address in self._addresses:

@@ -24,7 +24,7 @@ ONLY_BACKUP = 0
 """Stands for no election id: such a client is never primary."""
 
 
-class Candidate:
+class Arbitration:
     """The arbitration state of the controller; it outlives restarts of the switch."""
 
     def __init__(self, address: str, device_id: int, on_change: Callable[[str], object]) -> None:

@@ -1,4 +1,4 @@
-"""Starts a program that ends with its parent: `tied.py PARENT PROGRAM [ARGUMENT...]`.
+"""Starts a program that ends with its parent: `ends_with_parent.py PARENT PROGRAM [ARGUMENT...]`.
 
 It replaces itself with the program by `exec`, so that the parent knows its process id. The kernel
 kills the program when the parent ends for any reason. It imports the standard library only, so

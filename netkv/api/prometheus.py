@@ -85,10 +85,18 @@ class Snapshot(Collector):
             "Records that are cached, as the controller knows; while it is down, as it knew last.",
             labels=_LAB,
         )
+        own = GaugeMetricFamily(
+            "netkv_lab_metric",
+            "A metric that only the lab's scheme has, in the last second.",
+            labels=[*_LAB, "metric"],
+        )
         for lab, _ in self.labs:
             if not lab.samples:
                 continue
             sample = lab.samples[-1]
+            for metric in sample.metrics:
+                if metric.value is not None:
+                    own.add_metric([*_of(lab), metric.name], metric.value)
             throughput.add_metric(_of(lab), sample.throughput)
             cached.add_metric(_of(lab), sample.cached)
             if sample.hit_ratio is not None:
@@ -97,7 +105,7 @@ class Snapshot(Collector):
                 for quantile, name in _QUANTILES.items():
                     value = getattr(sample.latency_us, name) / 1e6
                     latency.add_metric([*_of(lab), quantile], value)
-        yield from (throughput, ratio, latency, cached)
+        yield from (throughput, ratio, latency, cached, own)
 
     def _counters(self) -> Iterator[Metric]:
         """Counts since each lab came up, up to its newest sample."""

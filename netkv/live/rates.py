@@ -22,6 +22,7 @@ from netkv.model.report import ClientSample, RackSample
 if TYPE_CHECKING:
     from netkv.live.external_clients import ExternalClient
     from netkv.live.rack import LiveRack
+    from netkv.schemes.scheme import Scheme
 
 SWITCH_DROPS = (
     "malformed",
@@ -107,6 +108,7 @@ class Rates:
                 for name, each in rack.programs.items()
             },
             "running": {**rack.running, rack.controller.name: rack.controller.running},
+            "metrics": own_metrics(rack.scheme, sample),
         }
 
     def _of_ports(
@@ -134,6 +136,20 @@ class Rates:
             return dict(ports.get(str(link.a_port), {}))
 
         return _rises(counts(rack.counters), counts(before), seconds)
+
+
+def own_metrics(scheme: Scheme, sample: RackSample) -> list[dict[str, Any]]:
+    """The scheme's own metrics of an interval, those that each interval has."""
+    return [
+        {
+            "name": each.name,
+            "label": each.label,
+            "unit": each.unit,
+            "value": each.source.of_interval(sample),
+        }
+        for each in scheme.metrics
+        if each.source.has_intervals
+    ]
 
 
 def _of_hosts(

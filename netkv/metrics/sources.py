@@ -42,6 +42,11 @@ class Source:
         """The value of one interval."""
         return None
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether each interval has a value."""
+        return type(self).of_interval is not Source.of_interval
+
     def fold(self, total: Any, phase: str, sample: RackSample) -> Any:  # noqa: ARG002
         """Add a sample to the total, which is None before the first one; returns the new total."""
         return total

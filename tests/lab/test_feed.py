@@ -9,10 +9,13 @@ from typing import Any, cast
 
 import pytest
 
+from netkv import schemes
 from netkv.live import feed as feeds
 from netkv.live.external_clients import ExternalClient
 from netkv.live.feed import Feed
 from netkv.live.rack import LiveRack
+from netkv.metrics.metric import Metric
+from netkv.metrics.sources import Latest, Quotient, Sum, client
 from netkv.model.report import ClientSample, RackSample
 from netkv.processes import Identity
 from tests.lab.racks import spec
@@ -24,6 +27,7 @@ class CountingRack:
 
     def __init__(self) -> None:
         self.spec = spec()
+        self.scheme = schemes.get("nocache")
         self.taken = 0
         self.counters: dict[str, dict[str, Any]] = {}
         self.programs: dict[str, Any] = {}
@@ -172,3 +176,22 @@ async def test_hit_ratio_is_of_the_reads_of_all_clients(rack: CountingRack) -> N
     assert feed.newest["programs"]["external-1"]["hits_per_s"] == 30
     feed.add(replace(idle, client=ClientSample(interval=1.0, reads=100, hits=100)))
     assert feed.newest["hit_ratio"] == 0.75
+
+
+async def test_sample_has_the_metrics_that_only_the_scheme_has(rack: CountingRack) -> None:
+    """Those that each interval has, from their declaration."""
+    rows = (
+        Metric("seen", "Reads seen", "For a test.", Sum(client("reads")), unit="reads"),
+        Metric("most", "Most reads", "For a test.", Latest("most")),
+        Metric("share", "Share", "For a test.", Quotient(client("none"), client("nothing"))),
+    )
+    rack.scheme = replace(rack.scheme, metrics=rows)
+    feed = of(rack)
+    for _ in range(2):
+        taken = await rack.sample()
+        counts = {"reads": taken.client.reads}
+        feed.add(replace(taken, client=replace(taken.client, counts=counts)))
+    assert feed.after(0)[0]["metrics"] == [
+        {"name": "seen", "label": "Reads seen", "unit": "reads", "value": 2},
+        {"name": "share", "label": "Share", "unit": "", "value": None},
+    ]

@@ -262,6 +262,17 @@ class SampleLatency(Model):
     max: float
 
 
+class LabMetric(Model):
+    """A metric of the scheme in an interval."""
+
+    name: str
+    label: str
+    unit: str
+    """Empty for plain counts; `0 to 1` for shares."""
+    value: float | None
+    """Null: nothing was counted of which it is a part."""
+
+
 class LabSample(Model):
     """A lab in an interval of about a second."""
 
@@ -313,6 +324,8 @@ class LabSample(Model):
     retransmissions."""
     running: dict[str, bool]
     """Which nodes run."""
+    metrics: list[LabMetric] = Field(default_factory=list)
+    """The metrics that only the scheme has, those of `GET /schemes/NAME` that each interval has."""
 
 
 class LabSamples(Model):

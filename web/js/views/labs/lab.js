@@ -2,7 +2,7 @@
 
 import { get, send } from "../../core/api.js";
 import { fill, make, table } from "../../core/dom.js";
-import { NOTHING, count, duration, latency, rate, share } from "../../core/format.js";
+import { NOTHING, count, duration, latency, number, rate, share } from "../../core/format.js";
 import * as labs from "../../core/labs.js";
 import * as router from "../../core/router.js";
 import { inForce, injector } from "../../parts/injector.js";
@@ -337,6 +337,9 @@ export function lab(place, name) {
   };
 }
 
+/** The unit of a share. */
+const SHARE = "0 to 1";
+
 /** @param {labs.Known | null} known */
 function headline(known) {
   const sample = known?.update.answers ? known.samples.at(-1) : undefined;
@@ -379,5 +382,11 @@ function headline(known) {
       value: running.length ? String(down) : NOTHING,
       kind: down ? "bad" : "",
     },
+    ...(sample?.metrics ?? []).map(({ name, label, unit, value }) => ({
+      id: `lab-tile-own-${name}`,
+      label: !unit || unit === SHARE || label.toLowerCase().includes(unit) ? label : `${label} (${unit})`,
+      value: unit === SHARE ? share(value) : Number.isInteger(value) ? count(value) : number(value),
+      title: "A metric that only this scheme has, in the last second",
+    })),
   ];
 }

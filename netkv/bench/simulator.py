@@ -1,6 +1,6 @@
 """The benchmark `netkv bench sim`: simulated requests and events per second of wall time.
 
-Each rack is measured in a process of its own (`simulated_rack`). Beside the racks of the usual size
+Each rack is measured in a process of its own (`netkv.sim.timing`). Beside the racks of usual sizes
 their switch program runs alone, in memory, with the same share of cache hits: the lower bound for
 the simulator's time. Racks that only write show how memory grows with the length of a run
 (`simulated_memory`). docs/internals/benchmarks.md explains how to read it.
@@ -239,11 +239,11 @@ def run(rows: Sequence[Row], progress: Callable[[int, int, str], None]) -> Simul
     for at, row in enumerate(rows):
         progress(at, len(rows), str(row))
         if row.case.writes:
-            grown = MemoryGrowth.model_validate_json(_measured(row, "simulated_memory"))
+            grown = MemoryGrowth.model_validate_json(_measured(row, "netkv.bench.simulated_memory"))
             memory.append(_memory_result(row.case, grown))
             continue
         turns = [_alone(row.case)] if row.beside_program else []
-        seen = Measured.model_validate_json(_measured(row, "simulated_rack"))
+        seen = Measured.model_validate_json(_measured(row, "netkv.sim.timing"))
         results.append(_result(row.case, seen))
         if seen.speedup is not None:
             speedups[speed_name(row.case)] = round(seen.speedup, 2)
@@ -259,7 +259,7 @@ def _measured(row: Row, module: str) -> str:
     """Runs this module in a process for the rack; returns the document that it prints."""
     try:
         done = subprocess.run(
-            [sys.executable, "-m", f"netkv.bench.{module}"],
+            [sys.executable, "-m", module],
             input=row.case.model_dump_json(),
             capture_output=True,
             text=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from netkv import _engine, schemes
 from netkv.live.rack import LiveRack
 from tests.lab.racks import running, sampled, serves, spec, verify, written
+from tests.schemes.changed import with_roles
 from tests.waiting import until_async
 
 EXAMPLES = "python:tests.roles.examples:"
@@ -24,8 +24,8 @@ MakeRack = Callable[..., LiveRack]
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeRack:
     """Makes racks of NoCache with other roles for servers or clients."""
 
-    def rack(**changed: str) -> LiveRack:
-        scheme = dataclasses.replace(schemes.get("nocache"), **changed)  # type: ignore[arg-type]
+    def rack(**roles: str) -> LiveRack:
+        scheme = with_roles(schemes.get("nocache"), **roles)
         monkeypatch.setattr(schemes, "of", lambda _: scheme)
         return LiveRack(spec("nocache", servers=2, backend="rocksdb"), tmp_path / "rack")
 

@@ -13,14 +13,13 @@ from netkv import roles, schemes
 from netkv.control.base import SECOND
 from netkv.errors import NetkvError, UsageError
 from netkv.model.messages import CacheMetadata, Message, Op, decode, encode
-from netkv.model.nodes import Client, Servers
 from netkv.model.report import RackSample
 from netkv.model.spec import ClosedLoop, WorkloadSpec
 from netkv.model.topology import CONTROLLER_IP, server_ip
 from netkv.schemes import checks
-from netkv.schemes.scheme import Host
 from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SimRack
+from tests.schemes.changed import with_roles
 from tests.sim.driving import started
 
 EXAMPLES = "python:tests.roles.examples:"
@@ -30,15 +29,6 @@ SPEC = RackSpec(
     workload=WorkloadSpec(keys=50, writes=0.3, deletes=0.1, arrivals=ClosedLoop(outstanding=6)),
 )
 SPAN_NS = SECOND // 200
-
-
-def with_roles(
-    scheme: schemes.Scheme, *, client_role: str = "", server_role: str = ""
-) -> schemes.Scheme:
-    """The scheme with another role of its clients, its servers, or both."""
-    clients = Host(Client, client_role or scheme.role(Client))
-    servers = Host(Servers, server_role or scheme.role(Servers))
-    return dataclasses.replace(scheme, hosts=(clients, servers))
 
 
 def loaded_rack(spec: RackSpec = SPEC, *, threads: int = 1, **roles: str) -> SimRack:

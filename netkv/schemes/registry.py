@@ -22,6 +22,7 @@ from pathlib import Path
 
 from netkv.errors import UsageError, suggest
 from netkv.model.hardware import GenericLab
+from netkv.model.nodes import Client, Servers
 from netkv.model.scheme_options import SchemeOptions
 from netkv.options import declaration, meaning
 from netkv.schemes.scheme import Scheme
@@ -133,6 +134,9 @@ def _load(point: metadata.EntryPoint) -> Scheme:
         raise ValueError(f"its own name is '{scheme.name}'")
     if not issubclass(scheme.options, SchemeOptions):
         raise TypeError(f"its options ({scheme.options.__name__}) are no SchemeOptions")
+    for kind in (Client, Servers):
+        if not scheme.has(kind):
+            raise ValueError(f"its hosts have no {kind.__name__}")
     if scheme.limits.one_switch and scheme.topology.kind != "rack":
         raise ValueError(f"it supports one switch only, but its topology is {scheme.topology.kind}")
     return scheme

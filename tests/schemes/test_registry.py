@@ -30,6 +30,10 @@ from netkv.schemes.scheme import Limits
 SCHEME = replace(SCHEME, limits=Limits(one_switch=True), topology=TopologySpec(kind="spine-leaf"))
 """
 """Makes the scheme of a module one for one switch, but with layers of switches."""
+NO_SERVERS = """
+from dataclasses import replace
+SCHEME = replace(SCHEME, hosts=SCHEME.hosts[:1])
+"""
 
 
 class Packages:
@@ -94,6 +98,7 @@ def test_a_scheme_of_another_package_is_found(packages: Packages) -> None:
         # The same type and default, with another docstring.
         (source(option=EPOCH, base="SwitchCache"), "in another way"),
         (source(option="servers: int = 2"), "'lab.servers' is an option of every lab"),
+        (source() + NO_SERVERS, "its hosts have no Servers"),
         (source() + LAYERS, "it supports one switch only, but its topology is spine-leaf"),
     ],
 )

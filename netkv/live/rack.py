@@ -24,13 +24,13 @@ from netkv import schemes
 from netkv.live import cabling, cards, cores, external_clients, target
 from netkv.live.cabling import Cabling
 from netkv.live.card import LiveCard
+from netkv.live.controller_node import LiveController
 from netkv.live.external_clients import ExternalClient
 from netkv.live.poll import Answer
 from netkv.live.process import COMMAND_TIMEOUT, BusyPortError, NodeProcess
 from netkv.live.rack_nodes import (
     LiveCable,
     LiveClient,
-    LiveController,
     LiveCoordinator,
     LiveLink,
     LiveLinkedNode,

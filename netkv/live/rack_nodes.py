@@ -328,7 +328,7 @@ class LiveServers(LiveLinkedNode, nodes.Servers):
         self._slow = 1.0
 
     async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
-        if self._rack.cards and self._rack.scheme.has(Card):
+        if self._rack.scheme.has(Card):
             _refuse_behind(self.name, self._rack.cards[self._index].name)
         await super().impair(direction, impairment)
 
@@ -395,7 +395,7 @@ class LiveClient(LiveLinkedNode, nodes.Client):
         self._samples = Poll(lambda: self._once_ready("sample"))
 
     async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
-        if self._rack.cards and self._rack.scheme.has(ClientCard):
+        if self._rack.scheme.has(ClientCard):
             _refuse_behind(self.name, self._rack.cards[0].name)
         await super().impair(direction, impairment)
 

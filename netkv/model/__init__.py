@@ -1,1 +1,1 @@
-"""What a rack, a network, an event, an option and a case are: data without a registry."""
+"""What a rack, a network, an event, an option and a case are. It knows no scheme."""

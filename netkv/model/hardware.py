@@ -140,7 +140,7 @@ class SwitchSpec(Spec):
 
 
 class GenericLab(Spec):
-    """Options of every lab; those of schemes join them in `GenericLab`."""
+    """Options of every lab; those of schemes join them in `netkv.schemes.spec.LabSpec`."""
 
     servers: Annotated[int, Field(ge=1, le=128)] = 8
     """Storage servers. Each owns an equal range of the keys' hash; with schemes for multigets

@@ -252,7 +252,7 @@ def _hits(spec: RackSpec) -> float:
 def _answered_before_servers(spec: RackSpec) -> bool:
     """Whether FPGA cards before the servers answer the requests that they can."""
     scheme = schemes.get(spec.scheme)
-    return scheme.card is not None and scheme.has(Card)
+    return scheme.has(Card)
 
 
 def _popularity(spec: RackSpec, hottest: int) -> float:

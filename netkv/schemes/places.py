@@ -34,12 +34,12 @@ def of(scheme: Scheme) -> list[Place]:
 def _possible(scheme: Scheme) -> Iterator[Place]:
     name, module = scheme.name, scheme.name.replace("-", "_")
     yield Place(_declaration(scheme), "declaration, options, control plane, metrics, cases")
-    p4, fpga, scenarios = map(resources.path, ("p4", "fpga", "scenarios"))  # type: ignore[arg-type]
+    p4, fpga = resources.path("p4"), resources.path("fpga")
+    scenarios = resources.path("scenarios")
     programs = dict.fromkeys((scheme.program_path, *scheme.other_paths.values()))
     for folder in dict.fromkeys(path.parent for path in programs):
-        yield Place(
-            folder, "programs of switches", folder.name != module and folder.is_relative_to(p4)
-        )
+        shared = folder.name != module and folder.is_relative_to(p4)
+        yield Place(folder, "programs of switches", shared)
     root = resources.checkout()
     if root is not None:
         roles = root / "engine" / "roles" / "src"

@@ -8,7 +8,7 @@ from typing import Any
 from netkv.errors import UsageError
 from netkv.model import layout, network
 from netkv.model.network import Network
-from netkv.model.nodes import Card, Coordinator, Servers, client_shares
+from netkv.model.nodes import Card, ClientCard, Coordinator, Servers, client_shares
 from netkv.model.profile import HostModel, LinkModel, Profile
 from netkv.model.scheme_options import CoordinatorOptions
 from netkv.rack.load import load_config
@@ -25,7 +25,7 @@ def of_scheme(spec: RackSpec, scheme: Scheme) -> Network:
     Raises `UsageError` for an invalid topology, or a card whose clients are at several switches.
     """
     plan = lay_out(spec, coordinator=scheme.has(Coordinator))
-    if scheme.card is None or scheme.has(Card):
+    if not scheme.has(ClientCard):
         return plan
     try:
         return network.behind_cards(plan, client_shares(spec.lab))

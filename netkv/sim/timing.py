@@ -135,10 +135,7 @@ def measure(case: Case) -> Measured:
     before = rack.statistics
     rack.take_sample()
     start, cpu, virtual = time.perf_counter(), time.thread_time(), rack.now
-    while True:
-        rack.advance(rack.nanoseconds + step)
-        if time.perf_counter() - start >= case.seconds:
-            break
+    _advance(rack, step, start + case.seconds)
     wall, cpu_s = time.perf_counter() - start, time.thread_time() - cpu
     after, seen = rack.statistics, rack.take_sample().client_statistics
     return Measured(
@@ -158,15 +155,20 @@ def measure(case: Case) -> Measured:
     )
 
 
+def _advance(rack: SimRack, step: int, until: float) -> None:
+    """Advances the rack in steps until the clock of the machine is there, by one step at least: on
+    a busy machine the time may be over before the first."""
+    while True:
+        rack.advance(rack.nanoseconds + step)
+        if time.perf_counter() >= until:
+            return
+
+
 def _python_share(rack: TimedRack, case: Case, step: int) -> float:
     """The share of Python in the processor time of the rack, with one thread."""
     rack.tells_apart = True
     start, cpu, engine = time.perf_counter(), time.thread_time(), rack.engine_cpu
-    # On a busy machine the time may be over before the first step.
-    while True:
-        rack.advance(rack.nanoseconds + step)
-        if time.perf_counter() - start >= case.seconds * _SHARE_OF_TIME:
-            break
+    _advance(rack, step, start + case.seconds * _SHARE_OF_TIME)
     rack.tells_apart = False
     return max(1 - (rack.engine_cpu - engine) / (time.thread_time() - cpu), 0.0)
 
@@ -179,10 +181,8 @@ def _speedup(rack: TimedRack, case: Case, step: int) -> float:
         for threads in (1, case.threads):
             rack.simulation.use_threads(threads)
             before, start = rack.statistics["events"], time.perf_counter()
-            while True:
-                rack.advance(rack.nanoseconds + _STEPS_OF_TURN * step)
-                if (wall := time.perf_counter() - start) >= case.seconds / _TURNS / 2:
-                    break
+            _advance(rack, _STEPS_OF_TURN * step, start + case.seconds / _TURNS / 2)
+            wall = time.perf_counter() - start
             speeds.append((rack.statistics["events"] - before) / wall)
         ratios.append(speeds[1] / speeds[0])
     return median(ratios)

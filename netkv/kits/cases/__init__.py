@@ -1,1 +1,1 @@
-"""Random cases of `netkv soak`: draws, and situations that the kits' schemes adapt."""
+"""Cases of `netkv soak`: draws, and situations that schemes add to their own cases."""

@@ -56,4 +56,4 @@ class PlayedRack(Protocol):
         """Names of the switches."""
 
     def advance(self, until: int) -> None:
-        """Lets the virtual time pass."""
+        """Lets the virtual time pass, up to this one in nanoseconds."""

@@ -1,8 +1,9 @@
 """The control plane of NetCache: it decides which keys the switch caches.
 
 Switch and servers keep cached values up to date without it (p4/netcache, docs/schemes/netcache.md).
-`cache` chooses the keys, `lifecycle` has the states of one entry, `cache_records` the index of all
-entries, `popularity` the statistics. This module fills the tables and passes events to the cache.
+In the kit `netkv.kits.write_through`, `cache` chooses the keys, `lifecycle` has the states of one
+entry, `cache_records` the index of all entries, `popularity` the statistics. This module fills the
+tables and passes events to the cache.
 """
 
 # Handlers have the parameters of the interface, whether they use them or not.

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator, Mapping
 
 from netkv.errors import NetkvError
-from netkv.live.bmv2.stream_end import StreamEnd
+from netkv.live.bmv2.packet_stream import PacketStream
 from netkv.live.bridge import MAX_FRAME, FarEnd
 
 STREAM = "grpc://"
@@ -87,7 +87,7 @@ def far_ends(via: Mapping[int, str], device_id: int) -> dict[int, FarEnd]:
     for port, where in via.items():
         if where.startswith(STREAM):
             address = where.removeprefix(STREAM)
-            found[port] = streams.setdefault(address, StreamEnd(address, device_id))
+            found[port] = streams.setdefault(address, PacketStream(address, device_id))
         else:
             found[port] = InterfaceEnd(where, port)
     return found

@@ -3,7 +3,7 @@
 `python -m tests.lab.bmv2_standin compile|switch OPTIONS` takes the options that netkv gives the
 real programs. The compiler is netkv's front end and writes a bundle of netkv as `program.json`. The
 switch is netkv's engine behind its P4Runtime server and behind bmv2's gRPC service for the frames
-of ports, implemented here from the published `.proto`.
+of ports.
 
 A lab on the stand-ins runs the whole path of the target `bmv2`: processes, compilation, cache,
 packet stream, P4Runtime. The stand-ins do not show that bmv2 and p4c agree with the engine:
@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from grpc import aio
 
 from netkv import _engine, resources, schemes
+from netkv.live.bmv2.packet_stream import METHOD, Request, Response
 from netkv.p4rt import p4info
 from netkv.p4rt.server import P4RuntimeServer
 from netkv.schemes.spec import LabSpec
@@ -111,29 +111,6 @@ def switch_main(arguments: list[str]) -> None:
     asyncio.run(StandIn(common.device_id, own.cpu_port).serve(own))
 
 
-def _message(name: str) -> type[Any]:
-    """A message of bmv2's `dataplane_interface.proto`. Request and response have equal fields."""
-    field = descriptor_pb2.FieldDescriptorProto
-    types = {
-        "id": field.TYPE_UINT64,
-        "device_id": field.TYPE_UINT64,
-        "port": field.TYPE_UINT32,
-        "packet": field.TYPE_BYTES,
-    }
-    message = descriptor_pb2.DescriptorProto(name=name)
-    for number, (label, kind) in enumerate(types.items(), start=1):
-        message.field.add(name=label, number=number, type=kind, label=field.LABEL_OPTIONAL)
-    file = descriptor_pb2.FileDescriptorProto(
-        name=f"{name}.proto", package="p4.bm", syntax="proto3", message_type=[message]
-    )
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"p4.bm.{name}"))
-
-
-Request, Response = _message("PacketStreamRequest"), _message("PacketStreamResponse")
-
-
 class StandIn(grpc.GenericRpcHandler):
     """The switch. Its ports use gRPC, its CPU port P4Runtime (`netkv.p4rt.target.PacketPort`)."""
 
@@ -159,7 +136,7 @@ class StandIn(grpc.GenericRpcHandler):
         await asyncio.Event().wait()
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any] | None:
-        if details.method != "/p4.bm.DataplaneInterface/PacketStream":
+        if details.method != METHOD:
             return None
         handler: grpc.RpcMethodHandler[Any, Any] = grpc.stream_stream_rpc_method_handler(
             self._stream, Request.FromString, Response.SerializeToString

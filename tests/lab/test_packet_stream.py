@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -10,9 +11,7 @@ import grpc
 import pytest
 from grpc import aio
 
-from netkv.live.bmv2.packet_stream import MAX_WAITING, PacketStream, StreamError
-from netkv.live.bmv2.stream_end import StreamEnd
-from tests.lab.bmv2_standin import Request, Response
+from netkv.live.bmv2.packet_stream import MAX_WAITING, METHOD, PacketStream, Request, Response
 from tests.waiting import until_async
 
 DEVICE = 7
@@ -24,11 +23,12 @@ class Echo(grpc.GenericRpcHandler):
     def __init__(self) -> None:
         self.ready = True
         self.calls = 0
+        self.serialize = Response.SerializeToString
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any]:
-        assert details.method == "/p4.bm.DataplaneInterface/PacketStream"
+        assert details.method == METHOD
         handler: grpc.RpcMethodHandler[Any, Any] = grpc.stream_stream_rpc_method_handler(
-            self._answer, Request.FromString, Response.SerializeToString
+            self._answer, Request.FromString, lambda it: self.serialize(it)
         )
         return handler
 
@@ -54,23 +54,23 @@ async def echo() -> AsyncIterator[tuple[Echo, str]]:
 
 
 @pytest.fixture
-def ended() -> Iterator[list[StreamEnd]]:
-    ends: list[StreamEnd] = []
+def ended() -> Iterator[list[PacketStream]]:
+    ends: list[PacketStream] = []
     yield ends
     for end in ends:
         end.close()
 
 
-def connected(end: StreamEnd) -> bool:
+def connected(end: PacketStream) -> bool:
     end.flush()
     return end.watched() is not None
 
 
 async def test_frames_of_all_sizes_cross_both_ways(
-    echo: tuple[Echo, str], ended: list[StreamEnd]
+    echo: tuple[Echo, str], ended: list[PacketStream]
 ) -> None:
     """More bytes than the initial HTTP/2 windows, in messages that cross HTTP/2 frame borders."""
-    end = StreamEnd(echo[1], DEVICE)
+    end = PacketStream(echo[1], DEVICE)
     ended.append(end)
     await until_async(lambda: connected(end), "the stream is open")
     frames = [
@@ -90,11 +90,11 @@ async def test_frames_of_all_sizes_cross_both_ways(
 
 
 async def test_switch_without_a_program_is_asked_again(
-    echo: tuple[Echo, str], ended: list[StreamEnd]
+    echo: tuple[Echo, str], ended: list[PacketStream]
 ) -> None:
     handler, address = echo
     handler.ready = False
-    end = StreamEnd(address, DEVICE)
+    end = PacketStream(address, DEVICE)
     ended.append(end)
 
     def refused_twice() -> bool:
@@ -116,36 +116,51 @@ async def test_switch_without_a_program_is_asked_again(
     assert found[0] == (2, b"x" * 60)
 
 
-def test_frames_beyond_the_limit_are_dropped_and_counted() -> None:
-    stream = PacketStream("127.0.0.1:1", 0)
-    stream.take_output()
-    taken = sum(stream.send(1, bytes(1024)) for _ in range(2 * MAX_WAITING // 1024))
-    assert taken * 1024 <= MAX_WAITING
-    assert stream.dropped == 2 * MAX_WAITING // 1024 - taken
-    assert len(stream.take_output()) < 70_000, "no more than the peer's window"
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n",
-        b"\0\0\x07\0\0\0\0\0\1" + b"\1\0\0\0\2\x18\1",
-        b"\0\0\x06\0\0\0\0\0\1" + b"\0\0\0\0\1\xff",
-        b"\0\0\x07\0\0\0\0\0\1" + b"\0\0\0\0\2\x7a\0",
-    ],
-    ids=["HTTP/1", "compressed", "cut number", "unknown field"],
-)
-def test_other_protocols_are_refused(data: bytes) -> None:
-    with pytest.raises(StreamError):
-        PacketStream("127.0.0.1:1", 0).receive(data + bytes(20))
-
-
-async def test_lost_connection_is_made_again(ended: list[StreamEnd]) -> None:
+async def test_frames_beyond_the_limit_are_dropped_and_counted(ended: list[PacketStream]) -> None:
+    """The server takes no frames, so the flow control holds them back."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        end = StreamEnd(f"127.0.0.1:{listener.getsockname()[1]}", 0)
+        end = PacketStream(f"127.0.0.1:{listener.getsockname()[1]}", 0)
         ended.append(end)
         assert connected(end)
-        listener.accept()[0].close()
+        taken = sum(end.send(1, bytes(1024)) for _ in range(3 * MAX_WAITING // 1024))
+        assert MAX_WAITING // 2 < taken * 1024 <= 2 * MAX_WAITING
+        assert end.statistics()["stream_drops"] == 3 * MAX_WAITING // 1024 - taken
+
+
+async def test_other_protocols_end_the_call(ended: list[PacketStream]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        end = PacketStream(f"127.0.0.1:{listener.getsockname()[1]}", 0)
+        ended.append(end)
+        assert connected(end)
+        connection = await asyncio.to_thread(listener.accept)
+        with connection[0] as peer:
+            peer.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+            await until_async(lambda: end.receive() or not end.watched(), "the call has ended")
+
+
+async def test_messages_that_cannot_be_read_end_the_call(
+    echo: tuple[Echo, str], ended: list[PacketStream]
+) -> None:
+    handler, address = echo
+    handler.serialize = lambda _: b"\x22\x05ab"
+    end = PacketStream(address, DEVICE)
+    ended.append(end)
+
+    def called_again() -> bool:
+        end.flush()
+        assert not end.receive()
+        end.send(1, b"x" * 60)
+        return handler.calls >= 2
+
+    await until_async(called_again, "the client calls again", every_s=0.01)
+
+
+async def test_lost_connection_is_made_again(ended: list[PacketStream]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        end = PacketStream(f"127.0.0.1:{listener.getsockname()[1]}", 0)
+        ended.append(end)
+        assert connected(end)
+        (await asyncio.to_thread(listener.accept))[0].close()
         await until_async(lambda: end.receive() or not end.watched(), "the loss is detected")
         await until_async(lambda: connected(end), "the connection is open again")
     assert end.statistics()["stream_calls"] == 2

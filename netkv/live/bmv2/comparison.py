@@ -28,8 +28,8 @@ from finsy.proto import p4i
 from netkv import _engine
 from netkv.errors import NetkvError
 from netkv.live.bmv2 import compiler, setup, toolchain
+from netkv.live.bmv2.packet_stream import PacketStream
 from netkv.live.bmv2.process import SwitchProcess
-from netkv.live.bmv2.stream_end import StreamEnd
 from netkv.live.ports import free_ports
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
 
@@ -78,13 +78,13 @@ class Bmv2:
         self._folder = Path(tempfile.mkdtemp(prefix="netkv-bmv2-"))
         self._process: SwitchProcess | None = None
         self._client: P4RuntimeClient | None = None
-        self._ports: StreamEnd | None = None
+        self._ports: PacketStream | None = None
 
     async def __aenter__(self) -> Self:
         p4runtime, dataplane = self._start()
         self._client = P4RuntimeClient(p4runtime, device_id=_DEVICE)
         await self._client.connect()
-        self._ports = StreamEnd(dataplane, _DEVICE)
+        self._ports = PacketStream(dataplane, _DEVICE)
         return self
 
     def _start(self) -> tuple[str, str]:

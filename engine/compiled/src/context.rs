@@ -1,6 +1,6 @@
 //! The argument of compiled functions: data shared by the code and the executor.
 
-use netkv_dataplane::{CopyTarget, Objects, Output, Requests, Tally};
+use netkv_dataplane::{BitWriter, CopyTarget, HeaderPlan, Objects, Output, Requests, Tally};
 
 /// The argument of compiled functions. Its layout is fixed; code accesses fields by their offsets.
 ///
@@ -83,7 +83,16 @@ pub(crate) struct Context {
     pub(crate) ahead: *mut Ahead,
     pub(crate) ahead_count: u64,
     pub(crate) objects: *mut Objects,
-    pub(crate) helpers: *mut crate::helpers::Scratch,
+    pub(crate) helpers: *mut Scratch,
+}
+
+/// Buffers of the helpers, which are reused for every packet.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    pub(crate) writer: BitWriter,
+    pub(crate) wide: Vec<u64>,
+    pub(crate) headers: Vec<HeaderPlan>,
+    pub(crate) state_words: usize,
 }
 
 /// A frame that comes later in a batch, and the slot of its lookup.

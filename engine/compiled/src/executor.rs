@@ -10,8 +10,7 @@ use netkv_dataplane::{
 use netkv_ir::Program;
 
 use crate::code::Code;
-use crate::context::{Context, GroupView, SLACK, TableView, outcome};
-use crate::helpers::Scratch;
+use crate::context::{Context, GroupView, SLACK, Scratch, TableView, outcome};
 use crate::lookahead::{Lookahead, STEP};
 
 /// Minimum number of entries at which a table and its cells exceed the nearer caches.

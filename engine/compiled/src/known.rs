@@ -1,9 +1,8 @@
 //! Values of words of the state area that are known before a packet arrives.
 
-use netkv_dataplane::instance;
+use netkv_dataplane::{DROP_PORT, instance, mask};
 use netkv_ir::{Apply, BinaryOp, Expr, Op, Pattern, Program, UnaryOp, Value, Word};
 
-use crate::code::{DROP_PORT, mask};
 use crate::decided::Decided;
 use crate::words::{Words, written_by};
 

@@ -8,7 +8,7 @@
 use netkv_dataplane::Graph;
 use netkv_ir::{Cfg, Expr, HashAlgorithm, HeaderId, Op, Place, Program, Terminator, Value};
 
-use crate::code::{successors, topological_order};
+use crate::block_order::topological_order;
 use crate::known::Known;
 use crate::paths::{Arrival, Next, SMALL, Stage, Uses, parsed, path};
 use crate::plan::Plan;
@@ -114,7 +114,7 @@ fn after_recirculation(variants: &Variants) -> Vec<bool> {
     let recirculates = |op: &Op| matches!(op, Op::Recirculate { .. });
     let mut after: Vec<bool> = blocks.iter().map(|it| it.ops.iter().any(recirculates)).collect();
     for id in topological_order(&variants.cfg).unwrap_or_default() {
-        for next in successors(&blocks[id as usize].terminator) {
+        for next in blocks[id as usize].terminator.successors() {
             after[next as usize] |= after[id as usize];
         }
     }
@@ -274,7 +274,7 @@ fn extracted(program: &Program, parser: &Cfg) -> Option<Vec<Vec<HeaderId>>> {
         if accesses_others(&words_of_terminator(program, &block.terminator), &extracted) {
             return None;
         }
-        for next in successors(&block.terminator) {
+        for next in block.terminator.successors() {
             let before = at[next as usize].get_or_insert_with(|| extracted.clone());
             if *before != extracted {
                 return None;

@@ -4,8 +4,9 @@ use netkv_ir::Place;
 
 use crate::executor::Graph;
 use crate::packet::Packet;
-use crate::packet_processing::{MAX_PASSES, Tracing, instance, record_event};
+use crate::packet_processing::{MAX_PASSES, Tracing, record_event};
 use crate::replication::Replica;
+use crate::standard_metadata::instance;
 use crate::switch::Switch;
 use crate::trace::EventKind;
 

@@ -22,6 +22,7 @@ mod builder;
 mod cells;
 mod checksum;
 mod copies;
+mod copy_loop;
 mod deparse;
 mod expr;
 mod externs;
@@ -29,29 +30,25 @@ mod fast;
 mod fold;
 mod ops;
 mod parse;
+mod parts;
+mod pass_start;
 mod passes;
-mod position;
 mod slots;
 mod table;
 mod unit;
+mod vectors;
 mod wide;
 
 use netkv_dataplane::{Graph, Objects};
 use netkv_ir::Program;
 
-use crate::CompileError;
+use crate::error::CompileError;
 use crate::machine::{Assembler, Machine};
 use crate::passes::passes;
 use crate::paths::{Arrival, common_paths};
 use crate::plan::Plan;
 use crate::prefetch::Prefetch;
-
-pub(crate) use builder::{Search, Shapes};
-pub(crate) use checksum::adds_words;
-pub(crate) use expr::mask;
-pub(crate) use ops::DROP_PORT;
-pub(crate) use position::{reach, successors};
-pub(crate) use unit::{cyclic, topological_order};
+use crate::shapes::Shapes;
 
 /// The code of a program. Any number of switches can share it.
 pub(crate) struct Code {

@@ -6,28 +6,13 @@ use netkv_dataplane::{MAX_PASSES, NO_LIST, Requests, Tally, instance};
 use netkv_ir::Word;
 
 use super::builder::{Builder, context_memory, field, frame_memory};
-use super::position::fixed_bytes;
+use super::pass_start::{Origins, Start};
 use crate::context::outcome;
 use crate::known::Known;
 use crate::passes::Pass;
 use crate::paths::Arrival;
+use crate::position::fixed_bytes;
 use crate::words::{Words, written_in};
-
-/// Words that are bits of the received frame: the first bit, and how many.
-pub(super) type Origins = Vec<(Word, (u32, u32))>;
-
-/// How packets of a function come to a further pass.
-pub(super) struct Start<'a> {
-    pass: &'a Pass,
-    /// The number of its function.
-    number: u64,
-    /// Words of its headers that are in the received frame for all packets that come there. None as
-    /// long as none do.
-    pub(super) origins: Option<Origins>,
-    /// Where packets that have passed it continue in its own function, and where they leave it with
-    /// their bytes.
-    blocks: Option<[Block; 2]>,
-}
 
 impl<'a> Builder<'a> {
     /// Makes passes known, of which the first function has this number.

@@ -3,22 +3,26 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
-use netkv_dataplane::{CopyTarget, Counts, Graph, NO_LIMIT, NO_LIST, Requests, instance};
+use netkv_dataplane::{
+    CopyTarget, Counts, DROP_PORT, Graph, NO_LIMIT, NO_LIST, Requests, instance,
+};
 use netkv_ir::{BlockId, Cfg, Program};
 
-use super::builder::{Builder, Shapes, field, frame_memory, objects_memory};
+use super::builder::{Builder, field, frame_memory, objects_memory};
 use super::cells::remove_unused_loads;
 use super::copies::EgressOfCopy;
-use super::ops::{DROP_PORT, Flow};
-use super::passes::Origins;
-use super::position::{Position, positions, successors};
-use crate::CompileError;
+use super::ops::Flow;
+use super::pass_start::Origins;
+use crate::block_order::{Order, order};
 use crate::context::outcome;
+use crate::error::CompileError;
 use crate::machine::Assembler;
 use crate::passes::Pass;
 use crate::paths::{Arrival, Stage};
 use crate::plan::Plan;
+use crate::position::{Position, positions};
 use crate::prefetch::Lookup;
+use crate::shapes::Shapes;
 use crate::words::Words;
 
 /// Maximum number of blocks that one graph runs for one packet, as in the interpreter.
@@ -592,57 +596,4 @@ impl Builder<'_> {
         let fuel = self.b.ins().iadd_imm(fuel, -1);
         self.b.def_var(self.vars.fuel, fuel);
     }
-}
-
-/// The reachable blocks, in topological order if the graph has no cycle.
-struct Order {
-    order: Vec<BlockId>,
-    cyclic: bool,
-}
-
-/// Whether a graph has a cycle.
-pub(crate) fn cyclic(cfg: &Cfg) -> bool {
-    !cfg.blocks.is_empty() && order(cfg).cyclic
-}
-
-/// The reachable blocks of a graph in topological order. None if it has a cycle.
-pub(crate) fn topological_order(cfg: &Cfg) -> Option<Vec<BlockId>> {
-    if cfg.blocks.is_empty() {
-        return Some(Vec::new());
-    }
-    let Order { order, cyclic } = order(cfg);
-    (!cyclic).then_some(order)
-}
-
-fn order(cfg: &Cfg) -> Order {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Mark {
-        New,
-        Open,
-        Done,
-    }
-    let mut marks = vec![Mark::New; cfg.blocks.len()];
-    let (mut order, mut cyclic) = (Vec::new(), false);
-    // Depth-first search with an explicit stack of blocks and their numbers of visited successors.
-    let mut path = vec![(0u32, successors(&cfg.blocks[0].terminator))];
-    marks[0] = Mark::Open;
-    while let Some((block, left)) = path.last_mut() {
-        match left.pop() {
-            None => {
-                marks[*block as usize] = Mark::Done;
-                order.push(*block);
-                path.pop();
-            }
-            Some(next) => match marks[next as usize] {
-                Mark::New => {
-                    marks[next as usize] = Mark::Open;
-                    path.push((next, successors(&cfg.blocks[next as usize].terminator)));
-                }
-                Mark::Open => cyclic = true,
-                Mark::Done => {}
-            },
-        }
-    }
-    order.reverse();
-    Order { order, cyclic }
 }

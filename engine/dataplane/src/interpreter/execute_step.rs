@@ -7,10 +7,8 @@ use crate::interpreter::prepared_graph::{HashPart, HashValue, Step};
 use crate::interpreter::{Flow, Interpreter};
 use crate::objects::Objects;
 use crate::packet::Packet;
+use crate::standard_metadata::DROP_PORT;
 use crate::wide;
-
-/// Value of `egress_spec` that drops a packet.
-pub(crate) const DROP_PORT: u64 = 511;
 
 impl Interpreter {
     /// Executes one step.

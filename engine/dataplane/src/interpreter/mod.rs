@@ -10,8 +10,6 @@ mod prepare_graph;
 pub(crate) mod prepared_expr;
 mod prepared_graph;
 
-pub(crate) use execute_step::DROP_PORT;
-
 use std::sync::Arc;
 
 use netkv_ir::{Program, StandardMetadata};

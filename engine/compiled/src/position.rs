@@ -4,9 +4,9 @@
 //! length of the packet are known in each state. Loads have constant offsets, and most length checks
 //! are omitted.
 
-use netkv_ir::{BlockId, Cfg, Expr, Op, Program, Terminator};
+use netkv_ir::{BlockId, Cfg, Expr, Op, Program};
 
-use super::unit::topological_order;
+use crate::block_order::topological_order;
 
 /// The position in the packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,7 +65,7 @@ pub(crate) fn reach(program: &Program, cfg: &Cfg) -> Option<u32> {
         block.ops.iter().for_each(|op| position.op(program, op));
         let cursor = position.cursor?;
         reach = reach.max(position.at_least);
-        for next in successors(&block.terminator) {
+        for next in block.terminator.successors() {
             let start = &mut at_start[next as usize];
             *start = cursor.max(*start);
         }
@@ -92,7 +92,7 @@ pub(crate) fn positions(program: &Program, cfg: &Cfg) -> Vec<Option<Position>> {
         let Some(mut position) = at[block as usize] else { continue };
         let block = &cfg.blocks[block as usize];
         block.ops.iter().for_each(|op| position.op(program, op));
-        for next in successors(&block.terminator) {
+        for next in block.terminator.successors() {
             let known = &mut at[next as usize];
             let joined = known.map_or(position, |known| known.join(position));
             if *known != Some(joined) {
@@ -102,17 +102,4 @@ pub(crate) fn positions(program: &Program, cfg: &Cfg) -> Vec<Option<Position>> {
         }
     }
     at
-}
-
-/// The successors of a terminator.
-pub(crate) fn successors(terminator: &Terminator) -> Vec<BlockId> {
-    match terminator {
-        Terminator::Jump(block) => vec![*block],
-        Terminator::Branch { then, otherwise, .. } => vec![*then, *otherwise],
-        Terminator::Select { cases, default, .. } => {
-            cases.iter().map(|case| case.target).chain([*default]).collect()
-        }
-        Terminator::Apply(apply) => apply.targets.iter().map(|target| target.block).collect(),
-        Terminator::Exit => Vec::new(),
-    }
 }

@@ -3,7 +3,8 @@
 use netkv_ir::Span;
 use num_bigint::BigInt;
 
-use super::{Checker, Context, ExpectedSymbol, Symbol};
+use super::checker::{Checker, Context};
+use super::symbol::{ExpectedSymbol, Symbol};
 use crate::ast::{Expr, ExprKind, Name, StructKind};
 use crate::constant_folding;
 use crate::diagnostics::did_you_mean;

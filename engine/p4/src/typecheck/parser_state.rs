@@ -5,10 +5,12 @@ use std::rc::Rc;
 
 use netkv_ir::{MatchKind, Span};
 
-use super::{Checker, Symbol};
+use super::checker::Checker;
+use super::symbol::Symbol;
+use crate::annotations::Annotations;
 use crate::ast::{Expr, ExprKind, Name, State, Transition};
 use crate::diagnostics::did_you_mean;
-use crate::hir::{Annotations, HExpr, HState, HTransition, KeySet, Target};
+use crate::hir::{HExpr, HState, HTransition, KeySet, Target};
 use crate::types::Ty;
 
 /// True if `accept` or `reject` can be reached from `start`. A select without a case that always

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use netkv_ir::Span;
 
-use super::{Checker, Context, Symbol};
+use super::checker::{Checker, Context};
+use super::symbol::Symbol;
 use crate::ast::{DeclKind, Expr, ExprKind, Name, Stmt, StmtKind, SwitchCase, Type};
 use crate::hir::{BinOp, Callee, HExpr, HExprKind, HStmt, HStmtKind, HVar};
 use crate::types::Ty;

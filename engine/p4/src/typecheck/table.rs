@@ -4,12 +4,14 @@ use netkv_ir::MatchKind;
 use num_bigint::BigInt;
 
 use super::call::applies_table;
-use super::{Checker, ExpectedSymbol, Symbol};
+use super::checker::Checker;
+use super::symbol::{ExpectedSymbol, Symbol};
+use crate::annotations::Annotations;
 use crate::ast::{
     ActionRef, Annotation, Arg, Decl, Dir, Expr, ExprKind, Key, Name, Property, PropertyValue,
 };
 use crate::diagnostics::did_you_mean;
-use crate::hir::{Annotations, CallArg, HExpr, HExprKind, HKey, HLocal, HTable, HTableAction};
+use crate::hir::{CallArg, HExpr, HExprKind, HKey, HLocal, HTable, HTableAction};
 use crate::types::Ty;
 
 const PROPERTIES: &[&str] = &[

@@ -2,11 +2,13 @@
 
 use std::rc::Rc;
 
-use super::{Checker, Context, Symbol};
+use super::checker::{Checker, Context};
+use super::symbol::Symbol;
 use crate::ast::{self, BlockDecl, Decl, DeclKind, Dir, Name, Signature, Stmt, TypeKind};
 use crate::diagnostics::did_you_mean;
 use crate::hir::{
-    HAction, HBlock, HBlockType, HExpr, HExprKind, HFunction, HLocal, HValueSet, HVar, InstanceKind,
+    HAction, HBlock, HBlockType, HExpr, HExprKind, HFunction, HLocal, HParam, HValueSet, HVar,
+    InstanceKind,
 };
 use crate::types::{PackageType, Ty};
 
@@ -14,6 +16,28 @@ use crate::types::{PackageType, Ty};
 const V1MODEL_VERSIONS: (u32, u32) = (20_180_101, 20_200_408);
 
 impl Checker<'_> {
+    /// Checks the parameters of a function, action or block, and declares them in this scope.
+    pub(super) fn check_params(&mut self, params: &[ast::Param]) -> Vec<HParam> {
+        let mut checked = Vec::new();
+        for param in params {
+            let ty = self.check_param_type(param);
+            let default = param.default.as_ref().map(|e| {
+                let value = self.check_expr_of_type(e, &ty);
+                if !self.is_const(&value) {
+                    self.error(e.span, "The default of a parameter must be a constant.");
+                }
+                value
+            });
+            let writable = matches!(param.dir, ast::Dir::Out | ast::Dir::InOut);
+            let id = self.declare_var(&param.name, ty.clone(), writable);
+            self.parameters.insert(id, param.dir);
+            let annotations = self.check_annotations(&param.annotations);
+            let name = param.name.text.clone();
+            checked.push(HParam { id, name, dir: param.dir, ty, default, annotations });
+        }
+        checked
+    }
+
     pub(super) fn check_top_level(&mut self, decl: &Decl) {
         match &decl.kind {
             DeclKind::Const { ty, name, value } => self.check_const_decl(ty, name, value),

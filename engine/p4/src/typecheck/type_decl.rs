@@ -6,10 +6,12 @@ use std::rc::Rc;
 use num_bigint::BigInt;
 use serde_json::{Value as Json, json};
 
-use super::{Checker, ExpectedSymbol, Symbol};
+use super::checker::Checker;
+use super::symbol::{ExpectedSymbol, Symbol};
+use crate::annotations::Annotations;
 use crate::ast::{self, Expr, Name, Signature, StructKind, TypeKind};
 use crate::constant_folding;
-use crate::hir::{Annotations, HExprKind};
+use crate::hir::HExprKind;
 use crate::token::{MAX_VARBIT, MAX_WIDTH};
 use crate::types::{EnumDef, ExternDef, FieldDef, FunctionType, ParamType, StructDef, Ty};
 

@@ -4,28 +4,15 @@ use std::rc::Rc;
 
 use netkv_ir::Span;
 
+use super::checker::Checker;
+use super::symbol::Symbol;
 use super::type_inference::Bindings;
-use super::{Checker, Symbol};
 use crate::ast::{self, Arg, Decl, DeclKind, Expr, Name, Signature, Stmt};
 use crate::hir::{Callee, HExpr};
 use crate::types::Ty;
 
 /// Maximum nesting of copies, so that a declaration that uses itself ends.
 const MAX_DEPTH: usize = 32;
-
-/// A generic function: its signature and its body.
-type GenericFunction = (Signature, Vec<Stmt>);
-
-/// The copies of a declaration: its type arguments, and what was made of them.
-type Copies<T> = Vec<(Vec<Ty>, T)>;
-
-/// The generic declarations of a program, with the copies made so far.
-#[derive(Default)]
-pub(super) struct Generics {
-    structs: Vec<(Rc<Decl>, Copies<Ty>)>,
-    functions: Vec<(Rc<GenericFunction>, Copies<usize>)>,
-    depth: usize,
-}
 
 impl Checker<'_> {
     pub(super) fn declare_generic_struct(&mut self, decl: &Decl, name: &Name) {

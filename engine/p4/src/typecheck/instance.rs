@@ -5,10 +5,12 @@ use std::rc::Rc;
 
 use netkv_ir::Span;
 
+use super::checker::{Checker, Context};
+use super::symbol::{ExpectedSymbol, Symbol};
 use super::type_inference::{Bindings, substitute};
-use super::{Checker, Context, ExpectedSymbol, Symbol};
+use crate::annotations::Annotations;
 use crate::ast::{self, Arg, Decl, Dir, ExprKind, Name};
-use crate::hir::{Annotations, DeclId, HExpr, HExprKind, HInstance, InstanceKind};
+use crate::hir::{DeclId, HExpr, HExprKind, HInstance, InstanceKind};
 use crate::types::Ty;
 
 /// Block of the pipeline: its name, whether it is a parser, and its parameters.

@@ -4,11 +4,13 @@ use std::rc::Rc;
 
 use netkv_ir::Span;
 
+use super::checker::{Checker, Context};
+use super::symbol::{ExpectedSymbol, Symbol};
 use super::type_inference::{Bindings, substitute};
-use super::{Checker, Context, ExpectedSymbol, Symbol};
+use crate::annotations::Annotations;
 use crate::ast::{self, Arg, Dir, Expr, ExprKind, Name};
 use crate::diagnostics::did_you_mean;
-use crate::hir::{Annotations, Call, Callee, DeclId, HExpr, HExprKind, HParam};
+use crate::hir::{Call, Callee, DeclId, HExpr, HExprKind, HParam};
 use crate::types::{FunctionType, ParamType, Ty};
 
 /// Extern functions of other versions of v1model, and their replacements.

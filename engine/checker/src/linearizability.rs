@@ -6,6 +6,7 @@ use netkv_wire::Key;
 use rustc_hash::FxHashSet;
 
 use crate::compact::comparable;
+use crate::condition::Condition;
 use crate::counterexample::counterexample;
 use crate::dropped::Dropped;
 use crate::event_clock::EventClock;
@@ -31,18 +32,6 @@ pub enum Verdict {
     Phantom,
     /// It cannot be judged.
     Unchecked,
-}
-
-/// What the reads of a key must satisfy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Condition {
-    /// The history is linearizable.
-    Linearizable,
-    /// The key is a regular register (Lamport, "On Interprocess Communication", 1986) with several
-    /// writers: a read returns the value of a write that no other write has replaced. A write
-    /// replaces another one if it begins after the end of that one, and ends before the read
-    /// begins. So a read says nothing about the order of writes, and reads need not agree.
-    Regular,
 }
 
 /// Identifies a pending read.

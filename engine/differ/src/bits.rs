@@ -1,6 +1,11 @@
-//! Bits of a packet under construction, most significant first, and of values.
+//! Bits of a packet under construction, most significant first, and of values; bytes as text.
 
 use netkv_ir::Value;
+
+/// Bytes in hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// Bit `at` of a value, from the least significant.
 pub(crate) fn bit(words: &[u64], at: u32) -> bool {

@@ -7,6 +7,7 @@ use netkv_compiled::ExecutorKind;
 use netkv_dataplane::{Frame, Output, ProgramError, Switch, SwitchOptions};
 use netkv_ir::Program;
 
+use crate::bits::hex;
 use crate::case::{Case, Step};
 
 /// Maximum number of cells for a comparison after every step. More are compared at the end only.
@@ -326,7 +327,7 @@ fn frame_text(frame: Option<(u16, &[u8])>) -> String {
     match frame {
         None => "no frame".to_owned(),
         Some((port, bytes)) => {
-            format!("port {port}, {} bytes: {}", bytes.len(), crate::report::hex(bytes))
+            format!("port {port}, {} bytes: {}", bytes.len(), hex(bytes))
         }
     }
 }

@@ -6,7 +6,8 @@
 //!   value_pool            the values of a case, shared by tables and packets
 //!   state, entries,       generates requests of a control plane
 //!   request
-//!   path, solve           generates packets that take a chosen path through parser and ingress
+//!   path, path_builder,   generates packets that take a chosen path through parser and ingress
+//!   solve
 //!   packets, checksum     mutates these packets
 //!   case                  a program, its state and packets, from one seed
 //!   compare               runs a case on both executors
@@ -32,6 +33,7 @@ mod eval;
 pub mod fuzz_targets;
 mod packets;
 mod path;
+mod path_builder;
 pub mod program;
 mod reduce;
 mod report;

@@ -9,25 +9,14 @@ use netkv_ir::{Apply, Block, Cfg, HeaderId, Op, Program, Terminator, Value, Word
 
 use crate::bits::BitString;
 use crate::eval::eval;
+use crate::path_builder::{Field, Origin, PathBuilder};
 use crate::rng::Rng;
-use crate::solve::Origin;
 use crate::value_pool::ValuePool;
 
 /// Maximum number of blocks of a path, since a parser may have a loop.
 const MAX_BLOCKS: usize = 200;
 /// Maximum number of bits of a generated packet, without payload.
 const MAX_BITS: usize = 8 * 1400;
-
-/// A field of a packet.
-#[derive(Debug, Clone, Copy)]
-pub struct Field {
-    /// Position of its first bit.
-    pub offset: usize,
-    /// Number of bits.
-    pub width: u32,
-    /// Its word in the state area.
-    pub word: Word,
-}
 
 /// A packet with the positions of its fields, from which others are mutated.
 #[derive(Debug, Clone, Default)]
@@ -42,22 +31,6 @@ pub struct Template {
     pub parsed: usize,
     /// Number of coverage features in a switch; 0 if it is not known.
     pub coverage: usize,
-}
-
-/// Executes the graphs of a program on a packet under construction.
-pub(crate) struct PathBuilder<'a> {
-    /// Whether the packet is generated; a recorded packet does not change.
-    pub(crate) generates: bool,
-    pub(crate) program: &'a Program,
-    pub(crate) pool: &'a mut ValuePool,
-    pub(crate) rng: &'a mut Rng,
-    pub(crate) words: Vec<u64>,
-    pub(crate) bits: BitString,
-    pub(crate) fields: Vec<Field>,
-    pub(crate) origins: HashMap<Word, Origin>,
-    /// Bits of the packet on which a decision depends.
-    pub(crate) fixed_bits: HashSet<usize>,
-    cursor: usize,
 }
 
 /// Generates a packet.
@@ -148,13 +121,6 @@ impl PathBuilder<'_> {
             let width = (end - self.bits.len()).min(64) as u32;
             let value = self.pool.value(self.rng, width, None);
             self.bits.append(&value);
-        }
-    }
-
-    pub(crate) fn store(&mut self, word: Word, value: &Value) {
-        let place = word as usize..word as usize + value.words.len();
-        if let Some(words) = self.words.get_mut(place) {
-            words.copy_from_slice(&value.words);
         }
     }
 

@@ -5,14 +5,10 @@ use std::fmt::Write as _;
 use netkv_dataplane::Output;
 use netkv_ir::Program;
 
+use crate::bits::hex;
 use crate::case::{Case, Step};
 use crate::compare::{self, Executors, Failure};
 use crate::reduce::Reduced;
-
-/// Bytes in hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 /// A step as lines of an STF file.
 fn step_text(program: &Program, step: &Step) -> String {

@@ -7,22 +7,8 @@ use netkv_ir::{BinaryOp, Expr, Pattern, SelectCase, UnaryOp, Value, Word};
 
 use crate::bits::BitString;
 use crate::eval::{eval, load};
-use crate::path::PathBuilder;
+use crate::path_builder::{Origin, PathBuilder};
 use crate::value_pool::resized;
-
-/// The origin of a word's value: a field of the packet, plus a constant.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Origin {
-    offset: usize,
-    width: u32,
-    added: u64,
-}
-
-impl Origin {
-    pub(crate) fn new(offset: usize, width: u32) -> Self {
-        Self { offset, width, added: 0 }
-    }
-}
 
 impl PathBuilder<'_> {
     pub(crate) fn eval(&self, expr: &Expr) -> Option<u64> {
@@ -197,7 +183,7 @@ impl PathBuilder<'_> {
 
     /// Updates the word of a header whose field was changed through a copy.
     fn update_word(&mut self, origin: Origin) {
-        let same = |field: &&crate::path::Field| field.offset == origin.offset;
+        let same = |field: &&crate::path_builder::Field| field.offset == origin.offset;
         if let Some(field) = self.fields.iter().find(same).copied()
             && self.origins.get(&field.word).is_some_and(|of| of.added == 0)
         {

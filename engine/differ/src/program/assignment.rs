@@ -1,7 +1,11 @@
-//! Generates assignments, and the destinations of outputs of a call.
+//! Generates assignments.
 
-use super::expression::{call, element, expression};
-use super::writer::{CodeKind, Ty, Writer, line};
+use super::expression::{call, expression};
+use super::scope::{Ty, Variable};
+use super::writer::{Writer, line};
+
+/// Maximum nesting of expressions in a statement.
+pub(super) const DEPTH: usize = 3;
 
 /// Operators of compound assignments.
 const OPERATORS: &[&str] = &["+", "-", "*", "&", "|", "^", "|+|", "|-|", "<<", ">>"];
@@ -32,23 +36,23 @@ fn value(w: &mut Writer, ty: Ty, depth: usize) -> String {
     expression(w, ty, depth)
 }
 
-/// A destination for an output of this type: a variable, a slice of one, or an element of a stack
-/// with a run-time index.
-pub(super) fn output(w: &mut Writer, ty: Ty) -> Option<String> {
-    if w.code_kind != CodeKind::Function && w.rng.chance(12) {
-        if let Some(text) = element(w, ty) {
-            return Some(text);
-        }
-    } else if let Ty::Bit(width) = ty
-        && w.rng.chance(12)
-    {
-        let wider = |has: Ty| matches!(has, Ty::Bit(has) if has > width);
-        if let Some(found) = w.variable(|v| v.writable && wider(v.ty))
-            && let Ty::Bit(has) = found.ty
-        {
-            let low = w.rng.below((has - width) as usize + 1) as u32;
-            return Some(format!("{}[{}:{low}]", found.text, low + width - 1));
-        }
+fn writable(w: &mut Writer) -> Option<Variable> {
+    w.variable(|v| v.writable)
+}
+
+/// Where an extern writes a result of this type: a variable, which is declared if none has the type.
+pub(super) fn destination(w: &mut Writer, ty: Ty) -> String {
+    if let Some(found) = w.variable(|v| v.writable && v.ty == ty) {
+        return found.text;
     }
-    Some(w.variable(|v| v.ty == ty && v.writable)?.text)
+    let name = w.unique_name("r");
+    line!(w, "{} {name};", ty.text());
+    w.declare_variable(name.clone(), ty, true);
+    name
+}
+
+/// Writes an assignment to a random variable.
+pub(super) fn assignment(w: &mut Writer) {
+    let Some(to) = writable(w) else { return };
+    assign(w, &to.text, to.ty, DEPTH);
 }

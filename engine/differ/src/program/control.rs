@@ -1,14 +1,12 @@
 //! Generates controls (pipelines, a nested one, checksums, the deparser) and functions.
 
+use super::declarations::declare_parameters;
 use super::expression::expression;
 use super::extern_call::{self, egress_spec};
-use super::layout::declare_parameters;
+use super::scope::{Array, CodeKind, Function, NESTED_PARAMS, Ty};
 use super::statement::statements;
 use super::table;
-use super::writer::{Array, CodeKind, Function, Ty, Writer, line};
-
-/// Parameters of the nested control after headers, metadata and standard metadata.
-pub(super) const NESTED_PARAMS: &[(&str, Ty)] = &[("in", Ty::Bit(8)), ("inout", Ty::Bit(16))];
+use super::writer::{Writer, line};
 
 const PARAMS: &str = "inout headers_t h, inout meta_t m, inout standard_metadata_t s";
 
@@ -203,7 +201,7 @@ fn checksum(w: &mut Writer, name: &str, what: &str) {
     }
     let others = if w.keeps_fields { w.rng.chance(30).into() } else { w.rng.below(3) };
     for _ in 0..others {
-        let fits = |v: &super::writer::Variable| {
+        let fits = |v: &super::scope::Variable| {
             v.text.starts_with("h.") && matches!(v.ty, Ty::Bit(8..=64))
         };
         let Some(field) = w.variable(fits) else { continue };

@@ -1,7 +1,7 @@
 //! Generates expressions of a given type.
 
-use super::assignment;
-use super::writer::{CodeKind, Function, Ty, Variable, Writer};
+use super::scope::{CodeKind, Function, Ty, Variable};
+use super::writer::Writer;
 
 /// A random constant of a width, in hexadecimal with all digits.
 fn digits(w: &mut Writer, width: u32) -> String {
@@ -234,10 +234,31 @@ pub(super) fn arguments(
     for (direction, ty) in params {
         made.push(match *direction {
             "in" | "" => expression(w, *ty, depth.min(2)),
-            _ => assignment::output(w, *ty)?,
+            _ => output(w, *ty)?,
         });
     }
     Some(made.join(", "))
+}
+
+/// A destination for an output of this type: a variable, a slice of one, or an element of a stack
+/// with a run-time index.
+fn output(w: &mut Writer, ty: Ty) -> Option<String> {
+    if w.code_kind != CodeKind::Function && w.rng.chance(12) {
+        if let Some(text) = element(w, ty) {
+            return Some(text);
+        }
+    } else if let Ty::Bit(width) = ty
+        && w.rng.chance(12)
+    {
+        let wider = |has: Ty| matches!(has, Ty::Bit(has) if has > width);
+        if let Some(found) = w.variable(|v| v.writable && wider(v.ty))
+            && let Ty::Bit(has) = found.ty
+        {
+            let low = w.rng.below((has - width) as usize + 1) as u32;
+            return Some(format!("{}[{}:{low}]", found.text, low + width - 1));
+        }
+    }
+    Some(w.variable(|v| v.ty == ty && v.writable)?.text)
 }
 
 fn boolean(w: &mut Writer, depth: usize) -> String {

@@ -1,8 +1,13 @@
 //! Generates calls of v1model's externs.
 
+use super::assignment::{assignment, destination};
 use super::expression::{expression, literal};
-use super::writer::{Array, CodeKind, Ty, Variable, Writer, line};
-use super::{MAX_ROUNDS, statement};
+use super::scope::{Array, CodeKind, Ty, Variable};
+use super::writer::{Writer, line};
+
+/// Maximum number of recirculations and resubmissions of a packet; a program that keeps fields may
+/// have two more recirculations.
+const MAX_ROUNDS: usize = 2;
 
 /// Writes one call, or an assignment if there is no extern to call.
 pub(super) fn write(w: &mut Writer) {
@@ -109,7 +114,7 @@ fn index(w: &mut Writer, array: &Array) -> String {
 
 fn register(w: &mut Writer) {
     let Some(register) = w.rng.pick_any(&w.registers).cloned() else {
-        return statement::assignment(w);
+        return assignment(w);
     };
     let index = index(w, &register);
     if w.rng.chance(50) {
@@ -117,7 +122,7 @@ fn register(w: &mut Writer) {
         line!(w, "{}.write({index}, {value});", register.name);
         return;
     }
-    let to = statement::destination(w, register.ty);
+    let to = destination(w, register.ty);
     line!(w, "{}.read({to}, {index});", register.name);
 }
 
@@ -186,7 +191,7 @@ fn random(w: &mut Writer) {
 fn digest(w: &mut Writer) {
     let digests = w.layout.digests.clone();
     if digests.is_empty() {
-        return statement::assignment(w);
+        return assignment(w);
     }
     let number = w.rng.below(digests.len());
     let values: Vec<String> = digests[number].iter().map(|ty| expression(w, *ty, 2)).collect();

@@ -6,21 +6,19 @@
 
 mod assignment;
 mod control;
+mod declarations;
 mod expression;
 mod extern_call;
 mod features;
 mod layout;
 mod parser;
+mod scope;
 mod statement;
 mod table;
 mod writer;
 
 use features::Features;
 use writer::{Writer, line};
-
-/// Maximum number of recirculations and resubmissions of a packet; a program that keeps fields may
-/// have two more recirculations.
-const MAX_ROUNDS: usize = 2;
 
 /// The program of a seed.
 pub fn generate(seed: u64) -> String {
@@ -42,7 +40,7 @@ fn program(mut writer: Writer) -> String {
     line!(writer, "error {{ Odd, Even }}");
     line!(writer, "enum choice_t {{ one, two }}");
     line!(writer, "enum bit<4> kind_t {{ first = 1, second = 3, last = 12 }}");
-    layout::declare(&mut writer);
+    declarations::declare(&mut writer);
     control::functions(&mut writer);
     parser::write(&mut writer);
     control::verify_checksum(&mut writer);

@@ -1,10 +1,11 @@
 //! Generates the parser.
 
-use super::assignment::assign;
+use super::assignment::{assign, assignment};
+use super::declarations::declare_parameters;
 use super::expression::{expression, literal};
-use super::layout::declare_parameters;
-use super::statement::{assignment, statements};
-use super::writer::{CodeKind, Ty, Writer, line};
+use super::scope::{CodeKind, Ty};
+use super::statement::statements;
+use super::writer::{Writer, line};
 
 /// The header that a state extracts.
 enum ExtractedHeader {

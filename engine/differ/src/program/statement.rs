@@ -1,12 +1,10 @@
 //! Generates statements.
 
-use super::assignment::assign;
+use super::assignment::{DEPTH, assign, assignment};
 use super::expression::{arguments, element, expression, index};
 use super::extern_call;
-use super::writer::{CodeKind, Ty, Variable, Writer, line};
-
-/// Maximum nesting of expressions in a statement.
-const DEPTH: usize = 3;
+use super::scope::{CodeKind, NESTED_PARAMS, Ty};
+use super::writer::{Writer, line};
 
 /// Writes `count` statements. Their variables are in scope until the end.
 pub(super) fn statements(w: &mut Writer, count: usize, depth: usize) {
@@ -53,26 +51,6 @@ fn statement(w: &mut Writer, depth: usize) {
         41 if in_pipeline && depth > 0 && w.features.loops => repeat(w),
         _ => assignment(w),
     }
-}
-
-fn writable(w: &mut Writer) -> Option<Variable> {
-    w.variable(|v| v.writable)
-}
-
-/// Where an extern writes a result of this type: a variable, which is declared if none has the type.
-pub(super) fn destination(w: &mut Writer, ty: Ty) -> String {
-    if let Some(found) = w.variable(|v| v.writable && v.ty == ty) {
-        return found.text;
-    }
-    let name = w.unique_name("r");
-    line!(w, "{} {name};", ty.text());
-    w.declare_variable(name.clone(), ty, true);
-    name
-}
-
-pub(super) fn assignment(w: &mut Writer) {
-    let Some(to) = writable(w) else { return };
-    assign(w, &to.text, to.ty, DEPTH);
 }
 
 fn slice_assignment(w: &mut Writer) {
@@ -275,7 +253,7 @@ fn nested_call(w: &mut Writer) {
         return assignment(w);
     }
     let at = w.rng.below(w.nested.len());
-    let Some(arguments) = arguments(w, super::control::NESTED_PARAMS, 2) else {
+    let Some(arguments) = arguments(w, NESTED_PARAMS, 2) else {
         return assignment(w);
     };
     line!(w, "{}.apply(h, m, s, {arguments});", w.nested[at]);

@@ -1,10 +1,12 @@
 //! Generates actions and tables of a control.
 
 use super::assignment::assign;
+use super::assignment::destination;
 use super::expression::{expression, literal};
 use super::extern_call::{algorithm, egress_spec};
-use super::statement::{destination, statements};
-use super::writer::{Action, CodeKind, Table, Ty, Writer, line};
+use super::scope::{Action, CodeKind, Table, Ty};
+use super::statement::statements;
+use super::writer::{Writer, line};
 
 /// Declares an action. If it reads the direct meter of a table, `meter_read` is that statement and
 /// `of_table` the table.

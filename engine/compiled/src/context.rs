@@ -72,8 +72,9 @@ pub(crate) struct Context {
     pub(crate) header_room: u64,
     /// Additional passes of the packet at the start of the function.
     pub(crate) passes: u64,
-    /// The number of the pass with which the packet goes on after [`outcome::FURTHER_PASS`].
-    pub(crate) pass: u64,
+    /// The number of the recirculation with which the packet goes on after
+    /// [`outcome::RECIRCULATED_FIELDS`].
+    pub(crate) recirculation: u64,
     /// Packets that were finished before the function returned.
     pub(crate) tally: Tally,
     /// Whether code may process an egress clone (0 or 1), and whether it has done so.
@@ -151,9 +152,9 @@ pub(crate) mod outcome {
     pub(crate) const OTHER_PATH: u64 = 6;
     /// The frame in `again` is recirculated. The state holds the metadata that it keeps.
     pub(crate) const RECIRCULATED: u64 = 7;
-    /// The packet is recirculated, and goes on with the pass of that number. The state has the words
-    /// that the pass needs.
-    pub(crate) const FURTHER_PASS: u64 = 10;
+    /// The packet goes on with the recirculation of that number. The state has the words that it
+    /// needs.
+    pub(crate) const RECIRCULATED_FIELDS: u64 = 10;
     /// As `SENT`, for the last copy of a multicast group.
     pub(crate) const SENT_COPY: u64 = 9;
     /// As `END_OF_EGRESS`, for a copy of a multicast group after which the group has more.

@@ -43,7 +43,12 @@ impl Known {
     }
 
     /// Of a recirculated packet with these fields of headers, which are not extracted yet.
-    pub(crate) fn of_further_pass(&self, program: &Program, kept: &Words, fields: &Words) -> Self {
+    pub(crate) fn of_recirculated_fields(
+        &self,
+        program: &Program,
+        kept: &Words,
+        fields: &Words,
+    ) -> Self {
         let mut known = Self::of_recirculated(program, kept);
         fields.iter().for_each(|word| known.set(word, self.get(word)));
         known.decided = self.decided.only(fields);

@@ -12,6 +12,7 @@
 //!   groups       which paths share a variant of a block
 //!   variants     copies of a graph's blocks by what is known on the way to them
 //!   paths        the common paths of packets through all graphs
+//!   recirculations  passes of a recirculated packet that begin with its fields
 //!   words        sets of words, and which ones operations and graphs read and write
 //!   shapes       layouts of tables and registers, which code accesses directly
 //!   plan         which words of the state area are in registers, and which in memory
@@ -41,13 +42,13 @@ mod known;
 mod liveness;
 mod lookahead;
 mod machine;
-mod passes;
 mod paths;
 mod plan;
 mod position;
 mod prefetch;
 #[cfg(test)]
 mod program_of;
+mod recirculations;
 mod shapes;
 mod variants;
 mod words;

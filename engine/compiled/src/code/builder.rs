@@ -14,7 +14,7 @@ use netkv_ir::{Expr, Place, Program, Word};
 
 use super::cells::CellWords;
 use super::copy_loop::Copies;
-use super::pass_start::Start;
+use super::recirculation_start::Start;
 use crate::context::Context;
 use crate::plan::Plan;
 use crate::position::Position;
@@ -72,9 +72,9 @@ pub(super) struct Builder<'a> {
     pub(super) copies: Option<Copies>,
     /// Words of a copy that are read from the stack where they are needed.
     pub(super) in_slots: HashMap<Word, cranelift_codegen::ir::StackSlot>,
-    /// The passes that recirculated packets can go on with, and whether the current pass is one.
-    pub(super) passes: Vec<Start<'a>>,
-    pub(super) in_further_pass: bool,
+    /// The recirculations that packets can go on with, and whether the current pass is one.
+    pub(super) recirculations: Vec<Start<'a>>,
+    pub(super) in_recirculation: bool,
     /// The parser's position in the current block, as far as it is statically known.
     pub(super) position: Position,
     /// Values that are bits of the received frame: the first bit, and how many.
@@ -168,8 +168,8 @@ impl<'a> Builder<'a> {
             only_slot: false,
             copies: None,
             in_slots: HashMap::new(),
-            passes: Vec::new(),
-            in_further_pass: false,
+            recirculations: Vec::new(),
+            in_recirculation: false,
             zero,
             one,
             position: Position::default(),

@@ -138,7 +138,9 @@ impl Builder<'_> {
     fn keep(&mut self, word: Word) -> Kept {
         let value = self.get(word);
         let value = self.b.func.dfg.resolve_aliases(value);
-        if self.in_further_pass || self.number(value).is_some() || self.origins.contains_key(&value)
+        if self.in_recirculation
+            || self.number(value).is_some()
+            || self.origins.contains_key(&value)
         {
             return Kept::Value(value);
         }
@@ -196,7 +198,7 @@ impl Builder<'_> {
         self.follow(|b| {
             b.call(helpers::commit as *const (), &[], false);
         });
-        let is_first = self.copies.is_none() && !self.in_further_pass;
+        let is_first = self.copies.is_none() && !self.in_recirculation;
         self.return_outcome(if !is_first { outcome::SENT_COPY } else { outcome::SENT });
     }
 

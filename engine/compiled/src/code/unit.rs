@@ -12,16 +12,16 @@ use super::builder::{Builder, field, frame_memory, objects_memory};
 use super::cells::remove_unused_loads;
 use super::copies::EgressOfCopy;
 use super::ops::Flow;
-use super::pass_start::Origins;
+use super::recirculation_start::Origins;
 use crate::block_order::{Order, order};
 use crate::context::outcome;
 use crate::error::CompileError;
 use crate::machine::Assembler;
-use crate::passes::Pass;
 use crate::paths::{Arrival, Stage};
 use crate::plan::Plan;
 use crate::position::{Position, positions};
 use crate::prefetch::Lookup;
+use crate::recirculations::Recirculation;
 use crate::shapes::Shapes;
 use crate::words::Words;
 
@@ -34,10 +34,15 @@ pub(super) enum Kind<'a> {
     /// From a received frame to the sent frame, in a switch with this number of pipelines.
     Forward { pipelines: usize },
     /// The same for frames on the common paths, which begin in this parser.
-    Fast { parser: &'a Stage, passes: Passes<'a>, pipelines: usize },
+    Fast { parser: &'a Stage, recirculations: Recirculations<'a>, pipelines: usize },
     /// From the end of egress to the sent frame, for recirculated packets that begin a pass. Words of
     /// their headers are in the received frame.
-    Further { passes: Passes<'a>, index: usize, origins: Origins, pipelines: usize },
+    Recirculation {
+        recirculations: Recirculations<'a>,
+        index: usize,
+        origins: Origins,
+        pipelines: usize,
+    },
     /// From a packet in memory at the start of egress to the sent frame.
     Transmit,
     /// One graph over a packet in memory.
@@ -47,10 +52,10 @@ pub(super) enum Kind<'a> {
     Slots(&'a Lookup<'a>),
 }
 
-/// The passes that recirculated packets of a function can go on with.
+/// The recirculations that packets of a function can go on with.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Passes<'a> {
-    pub(super) passes: &'a [Pass],
+pub(super) struct Recirculations<'a> {
+    pub(super) recirculations: &'a [Recirculation],
     /// The number of the first of them.
     pub(super) first: usize,
     /// How the frames of the packets arrive.
@@ -61,7 +66,7 @@ pub(super) struct Passes<'a> {
 pub(super) struct Unit {
     /// Its number in the machine.
     pub(super) function: usize,
-    /// For each pass that it knows, the words that are in the received frame, if packets come there.
+    /// For each recirculation that it knows, the words that are in the received frame, if packets come there.
     pub(super) origins: Vec<Option<Origins>>,
 }
 
@@ -78,20 +83,20 @@ pub(super) fn compile(
     let mut builder = Builder::new(b, program, plan, shapes);
     match kind {
         Kind::Forward { pipelines } => builder.forward(pipelines),
-        Kind::Fast { parser, passes, pipelines } => {
-            builder.set_passes(passes.passes, passes.first);
-            builder.fast(parser, passes.arrival, pipelines);
+        Kind::Fast { parser, recirculations, pipelines } => {
+            builder.set_recirculations(recirculations.recirculations, recirculations.first);
+            builder.fast(parser, recirculations.arrival, pipelines);
         }
-        Kind::Further { passes, index, origins, pipelines } => {
-            builder.set_passes(passes.passes, passes.first);
-            builder.further_pass(index, &origins, passes.arrival, pipelines);
+        Kind::Recirculation { recirculations, index, origins, pipelines } => {
+            builder.set_recirculations(recirculations.recirculations, recirculations.first);
+            builder.recirculation(index, &origins, recirculations.arrival, pipelines);
         }
         Kind::Transmit => builder.transmit(),
         Kind::Graph(graph) => builder.single_graph(graph),
         Kind::Slots(lookup) => builder.slot_addresses(lookup),
     }
     builder.b.seal_all_blocks();
-    let origins = builder.passes.iter_mut().map(|start| start.origins.take()).collect();
+    let origins = builder.recirculations.iter_mut().map(|start| start.origins.take()).collect();
     let loads = std::mem::take(&mut builder.cells).into_loads();
     builder.b.finalize();
     remove_unused_loads(&mut function, &loads);
@@ -409,13 +414,17 @@ impl Builder<'_> {
     }
 
     /// Compiles the rest of the way to the frame, a second time for packets that are recirculated if
-    /// there are some, unless they can go on with this pass.
-    pub(super) fn sent_or_recirculated(&mut self, pass: Option<usize>, rest: &dyn Fn(&mut Self)) {
+    /// there are some, unless they can go on with this recirculation.
+    pub(super) fn sent_or_recirculated(
+        &mut self,
+        recirculation: Option<usize>,
+        rest: &dyn Fn(&mut Self),
+    ) {
         if let Some(recirculates) = self.recirculates() {
             let (again, sent) = (self.new_block(), self.new_block());
             self.b.ins().brif(recirculates, again, &[], sent, &[]);
             self.enter(again);
-            if !pass.is_some_and(|pass| self.begin_pass(pass)) {
+            if !recirculation.is_some_and(|recirculation| self.begin_recirculation(recirculation)) {
                 self.recirculated = true;
                 rest(self);
                 self.recirculated = false;

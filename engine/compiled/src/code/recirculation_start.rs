@@ -1,16 +1,16 @@
-//! How recirculated packets come to a further pass (see [`crate::passes`]).
+//! How packets come to a recirculation (see [`crate::recirculations`]).
 
 use cranelift_codegen::ir::Block;
 use netkv_ir::Word;
 
-use crate::passes::Pass;
+use crate::recirculations::Recirculation;
 
 /// Words that are bits of the received frame: the first bit, and how many.
 pub(super) type Origins = Vec<(Word, (u32, u32))>;
 
-/// How packets of a function come to a further pass.
+/// How packets of a function come to a recirculation.
 pub(super) struct Start<'a> {
-    pub(super) pass: &'a Pass,
+    pub(super) recirculation: &'a Recirculation,
     /// The number of its function.
     pub(super) number: u64,
     /// Words of its headers that are in the received frame for all packets that come there. None as

@@ -1,4 +1,4 @@
-//! Further passes of a recirculated packet that begin with its fields, and not with its bytes.
+//! Recirculations: passes of a packet that begin with its fields, and not with its bytes.
 //!
 //! The deparser would write the headers, and the parser read them again. If it is known that the
 //! parser extracts the headers that the deparser emits, the fields keep their values: the pass needs
@@ -18,12 +18,12 @@ use crate::words::{
     written_in,
 };
 
-/// Maximum number of passes that a function has code for.
-const MAX_PASSES: usize = 2;
+/// Maximum number of recirculations that a function has code for.
+const MAX_RECIRCULATIONS: usize = 2;
 
-/// A further pass.
+/// The pass of a recirculated packet.
 #[derive(Debug)]
-pub(crate) struct Pass {
+pub(crate) struct Recirculation {
     /// The headers of the packet, in the order of its frame.
     pub(crate) headers: Vec<HeaderId>,
     /// The words of their fields that the pass does not change.
@@ -42,34 +42,38 @@ pub(crate) struct Pass {
     pub(crate) checksums: Stage,
 }
 
-impl Pass {
+impl Recirculation {
     /// Its parser, and what follows.
     pub(crate) fn parser(&self) -> &Stage {
-        self.checksums.next[0].stage.as_ref().expect("a pass has a parser")
+        self.checksums.next[0].stage.as_ref().expect("a recirculation has a parser")
     }
 }
 
-/// The passes of packets that may be recirculated after these stages. The ends of egress that lead to
+/// The recirculations of packets after these stages. The ends of egress that lead to
 /// one of them get its number.
-pub(crate) fn passes(program: &Program, plan: &Plan, stages: &mut Stage) -> Vec<Pass> {
-    let mut passes = Vec::new();
-    let Some(parser) = Fields::new(program, plan) else { return passes };
+pub(crate) fn recirculations(
+    program: &Program,
+    plan: &Plan,
+    stages: &mut Stage,
+) -> Vec<Recirculation> {
+    let mut recirculations = Vec::new();
+    let Some(parser) = Fields::new(program, plan) else { return recirculations };
     for (valid, known) in starts(program, stages) {
-        if passes.len() == MAX_PASSES {
+        if recirculations.len() == MAX_RECIRCULATIONS {
             break;
         }
-        let Some(mut pass) = parser.pass(&valid, known) else { continue };
-        let number = Some(passes.len());
-        for stages in [&mut *stages, &mut pass.checksums] {
+        let Some(mut recirculation) = parser.recirculation(&valid, known) else { continue };
+        let number = Some(recirculations.len());
+        for stages in [&mut *stages, &mut recirculation.checksums] {
             visit_ends(stages, &mut |next| {
                 if validity_of(program, &next.known).as_ref() == Some(&valid) {
-                    next.pass = number;
+                    next.recirculation = number;
                 }
             });
         }
-        passes.push(pass);
+        recirculations.push(recirculation);
     }
-    passes
+    recirculations
 }
 
 /// The combinations of valid headers with which packets may be recirculated, and what is known then.
@@ -121,7 +125,7 @@ fn after_recirculation(variants: &Variants) -> Vec<bool> {
     variants.exits.iter().map(|(id, _)| after.get(*id as usize) == Some(&true)).collect()
 }
 
-/// What the passes of a program share.
+/// What the recirculations of a program share.
 struct Fields<'a> {
     program: &'a Program,
     plan: &'a Plan,
@@ -149,21 +153,21 @@ impl<'a> Fields<'a> {
     }
 
     /// The pass of packets with these valid headers. None if it must begin with their bytes.
-    fn pass(&self, valid: &[bool], mut known: Known) -> Option<Pass> {
+    fn recirculation(&self, valid: &[bool], mut known: Known) -> Option<Recirculation> {
         loop {
-            let mut pass = self.pass_knowing(known.clone())?;
-            let size = pass.checksums.size();
-            let starts = starts(self.program, &mut pass.checksums);
+            let mut recirculation = self.recirculation_knowing(known.clone())?;
+            let size = recirculation.checksums.size();
+            let starts = starts(self.program, &mut recirculation.checksums);
             let mut joined = known.clone();
             starts.iter().filter(|it| it.0 == valid).for_each(|(_, again)| joined.join(again));
             if joined == known {
-                return (size <= SMALL).then_some(pass);
+                return (size <= SMALL).then_some(recirculation);
             }
             known = joined;
         }
     }
 
-    fn pass_knowing(&self, known: Known) -> Option<Pass> {
+    fn recirculation_knowing(&self, known: Known) -> Option<Recirculation> {
         let program = self.program;
         let checksums = &program.compute_checksum;
         let checksums =
@@ -172,7 +176,7 @@ impl<'a> Fields<'a> {
         let headers = emitted(program, end)?;
         let verify = not_verified(program, &checksums.cfg, &known, &headers);
         let fields = Words::of_fields(program, headers.iter().copied());
-        let start = end.of_further_pass(program, self.kept, &fields);
+        let start = end.of_recirculated_fields(program, self.kept, &fields);
         let distinguished = parsed(program, self.plan, &self.uses, Arrival::Recirculated);
         let parser = Variants::new(program, &self.parser, start, &distinguished)?;
         let extracted = extracted(program, &parser.cfg)?;
@@ -205,7 +209,7 @@ impl<'a> Fields<'a> {
         let next = vec![Next { stage: Some(parser), ..Next::nothing(end) }];
         let checksums = Stage { graph: Graph::ComputeChecksum, variants: checksums, next };
         let replaces_checksums = replaced.is_some();
-        Some(Pass {
+        Some(Recirculation {
             headers,
             unchanged,
             needed,
@@ -491,7 +495,7 @@ mod tests {
 
     /// The passes after the received frame, those with the most headers first, with replaced parts of
     /// the program.
-    fn passes_with(replaced: &[(&str, &str)]) -> (Program, Vec<Pass>) {
+    fn recirculations_with(replaced: &[(&str, &str)]) -> (Program, Vec<Recirculation>) {
         let mut source = SOURCE.to_owned();
         for (from, to) in replaced {
             assert!(source.contains(from), "{from}");
@@ -500,18 +504,18 @@ mod tests {
         let program = program_of(&source);
         let plan = Plan::new(&program);
         let mut paths = common_paths(&program, &plan, Arrival::Received).unwrap();
-        let mut passes = passes(&program, &plan, &mut paths);
-        passes.sort_by_key(|pass| std::cmp::Reverse(pass.headers.len()));
-        (program, passes)
+        let mut recirculations = recirculations(&program, &plan, &mut paths);
+        recirculations.sort_by_key(|recirculation| std::cmp::Reverse(recirculation.headers.len()));
+        (program, recirculations)
     }
 
     /// The headers of each pass, whether it repeats the parser, and the checksums that it verifies.
     fn found(replaced: &[(&str, &str)]) -> Vec<(Vec<HeaderId>, bool, usize)> {
-        let (_, passes) = passes_with(replaced);
-        let found = passes.iter().map(|pass| {
-            let verify = pass.parser().following().next().unwrap();
+        let (_, recirculations) = recirculations_with(replaced);
+        let found = recirculations.iter().map(|recirculation| {
+            let verify = recirculation.parser().following().next().unwrap();
             let verified = verify.variants.cfg.blocks.iter().map(|block| block.ops.len()).sum();
-            (pass.headers.clone(), pass.repeats_parser, verified)
+            (recirculation.headers.clone(), recirculation.repeats_parser, verified)
         });
         found.collect()
     }
@@ -523,17 +527,25 @@ mod tests {
 
     #[test]
     fn fields_that_no_pass_changes_are_known() {
-        let (program, passes) = passes_with(&[]);
+        let (program, recirculations) = recirculations_with(&[]);
         let words = |header: usize| {
             let fields = &program.headers[header].fields;
             fields.iter().map(|field| field.place.word).collect::<Vec<_>>()
         };
         let expected = [words(0)[0], words(1)[0]];
-        assert_eq!(passes[0].unchanged.iter().collect::<Vec<_>>(), expected);
-        assert_eq!(passes[0].known.get(words(0)[0]), Some(1), "the parser compares a copy of it");
+        assert_eq!(recirculations[0].unchanged.iter().collect::<Vec<_>>(), expected);
+        assert_eq!(
+            recirculations[0].known.get(words(0)[0]),
+            Some(1),
+            "the parser compares a copy of it"
+        );
         let once = ("h.a.left = h.a.left - 1;", "h.a.kind = m.kept; h.a.left = 3;");
-        let (_, passes) = passes_with(&[once]);
-        assert!(passes.iter().all(|pass| !pass.unchanged.contains(words(0)[0])));
+        let (_, recirculations) = recirculations_with(&[once]);
+        assert!(
+            recirculations
+                .iter()
+                .all(|recirculation| !recirculation.unchanged.contains(words(0)[0]))
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Further passes of a recirculated packet that begin with its fields (see [`crate::passes`]).
+//! Recirculations of a packet that go on with its fields (see [`crate::recirculations`]).
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
@@ -6,45 +6,46 @@ use netkv_dataplane::{MAX_PASSES, NO_LIST, Requests, Tally, instance};
 use netkv_ir::Word;
 
 use super::builder::{Builder, context_memory, field, frame_memory};
-use super::pass_start::{Origins, Start};
+use super::recirculation_start::{Origins, Start};
 use crate::context::outcome;
 use crate::known::Known;
-use crate::passes::Pass;
 use crate::paths::Arrival;
 use crate::position::fixed_bytes;
+use crate::recirculations::Recirculation;
 use crate::words::{Words, written_in};
 
 impl<'a> Builder<'a> {
-    /// Makes passes known, of which the first function has this number.
-    pub(super) fn set_passes(&mut self, passes: &'a [Pass], first: usize) {
-        let start = |(number, pass)| Start { pass, number, origins: None, blocks: None };
-        self.passes = (first as u64..).zip(passes).map(start).collect();
+    /// Makes recirculations known, of which the first function has this number.
+    pub(super) fn set_recirculations(&mut self, recirculations: &'a [Recirculation], first: usize) {
+        let start =
+            |(number, recirculation)| Start { recirculation, number, origins: None, blocks: None };
+        self.recirculations = (first as u64..).zip(recirculations).map(start).collect();
     }
 
-    /// Continues a packet that egress recirculates with a further pass. Returns false, and has made no
-    /// code, if that pass must begin with bytes.
-    pub(super) fn begin_pass(&mut self, index: usize) -> bool {
-        let Start { pass, number, blocks, .. } = self.passes[index];
+    /// Continues a packet that egress recirculates with a recirculation. Returns false, and has made no
+    /// code, if the pass must begin with bytes.
+    pub(super) fn begin_recirculation(&mut self, index: usize) -> bool {
+        let Start { recirculation, number, blocks, .. } = self.recirculations[index];
         let [truncate, cursor] =
             [self.vars.truncate, self.vars.cursor].map(|var| self.b.use_var(var));
-        let bytes = self.header_bytes(pass);
+        let bytes = self.header_bytes(recirculation);
         if self.number(truncate) != Some(NO_LIST) || self.number(cursor) != Some(bytes) {
             return false;
         }
         let mut origins = Vec::new();
-        for word in pass.unchanged.iter() {
+        for word in recirculation.unchanged.iter() {
             let value = self.get(word);
             let value = self.b.func.dfg.resolve_aliases(value);
             origins.extend(self.origins.get(&value).map(|origin| (word, *origin)));
         }
-        let of_start = self.passes[index].origins.get_or_insert_with(|| origins.clone());
+        let of_start = self.recirculations[index].origins.get_or_insert_with(|| origins.clone());
         if !of_start.iter().all(|it| origins.contains(it)) {
             return false;
         }
-        let stored = stored_words(pass, of_start);
+        let stored = stored_words(recirculation, of_start);
         if let Some([again, bytes]) = blocks {
-            if pass.repeats_parser {
-                self.next_fields(pass);
+            if recirculation.repeats_parser {
+                self.next_fields(recirculation);
                 self.count_pass(bytes);
             }
             self.b.ins().jump(again, &[]);
@@ -54,42 +55,46 @@ impl<'a> Builder<'a> {
         let list = self.b.use_var(self.vars.recirculate_list);
         self.context_store(field!(requests.recirculate_list), list);
         let number = self.constant(number);
-        self.context_store(field!(pass), number);
-        self.return_outcome(outcome::FURTHER_PASS);
+        self.context_store(field!(recirculation), number);
+        self.return_outcome(outcome::RECIRCULATED_FIELDS);
         true
     }
 
-    fn header_bytes(&self, pass: &Pass) -> u64 {
-        pass.headers.iter().map(|header| u64::from(fixed_bytes(self.program, *header))).sum()
+    fn header_bytes(&self, recirculation: &Recirculation) -> u64 {
+        recirculation
+            .headers
+            .iter()
+            .map(|header| u64::from(fixed_bytes(self.program, *header)))
+            .sum()
     }
 
-    /// The function of a pass, which may lead to itself: from its fields to the sent frame.
-    pub(super) fn further_pass(
+    /// The function of a recirculation, which may lead to itself: from its fields to the sent frame.
+    pub(super) fn recirculation(
         &mut self,
         index: usize,
         origins: &Origins,
         arrival: Arrival,
         pipelines: usize,
     ) {
-        let pass = self.passes[index].pass;
-        self.in_further_pass = true;
+        let recirculation = self.recirculations[index].recirculation;
+        self.in_recirculation = true;
         if arrival == Arrival::Recirculated {
             self.find_payload();
         }
-        self.enter_pass(pass, origins);
+        self.enter_recirculation(recirculation, origins);
         let [start, bytes] = [self.new_block(), self.new_block()];
         self.b.set_cold_block(bytes);
         self.b.ins().jump(start, &[]);
         // Jumps from its own end may follow, so the block is sealed with the function.
         self.b.switch_to_block(start);
         self.cells.forget();
-        self.passes[index].blocks = Some([start, bytes]);
-        self.passes[index].origins = Some(origins.clone());
+        self.recirculations[index].blocks = Some([start, bytes]);
+        self.recirculations[index].origins = Some(origins.clone());
         let frame = self.frame;
         self.reload_frame();
-        self.restore(&pass.known, origins);
-        self.next_fields(pass);
-        let parser = pass.parser();
+        self.restore(&recirculation.known, origins);
+        self.next_fields(recirculation);
+        let parser = recirculation.parser();
         let error = self.new_block();
         for (end, next) in self.stage_blocks(parser, error).into_iter().zip(&parser.next) {
             self.enter_knowing(end, &next.known);
@@ -97,7 +102,7 @@ impl<'a> Builder<'a> {
                 _ if self.is_unreachable() => self.never(),
                 Some(stage) => {
                     self.count_pass(bytes);
-                    if pass.repeats_parser {
+                    if recirculation.repeats_parser {
                         self.repeat_after_parser(index, &next.known);
                     }
                     self.stage(stage, pipelines);
@@ -112,19 +117,19 @@ impl<'a> Builder<'a> {
         self.b.ins().jump(bytes, &[]);
         self.enter(bytes);
         self.set_frame(frame);
-        self.restore_origins(&pass.known, origins);
-        if pass.replaces_checksums {
-            self.checksums_of_bytes(pass, origins);
+        self.restore_origins(&recirculation.known, origins);
+        if recirculation.replaces_checksums {
+            self.checksums_of_bytes(recirculation, origins);
         }
-        self.return_bytes(pass);
+        self.return_bytes(recirculation);
     }
 
     /// Computes the checksums after the pass before, for a packet that leaves with its bytes. By now
     /// it has no metadata, and maybe not all headers, so what they depend on is restored.
-    fn checksums_of_bytes(&mut self, pass: &Pass, origins: &Origins) {
+    fn checksums_of_bytes(&mut self, recirculation: &Recirculation, origins: &Origins) {
         let kept = self.kept_by_recirculation();
-        self.restore(&pass.known, origins);
-        self.checksums(pass);
+        self.restore(&recirculation.known, origins);
+        self.checksums(recirculation);
         kept.into_iter().for_each(|(word, value)| self.set(word, value));
     }
 
@@ -137,52 +142,52 @@ impl<'a> Builder<'a> {
 
     /// Ends the pass before: the packet becomes a recirculated one whose headers are not extracted
     /// yet.
-    fn next_fields(&mut self, pass: &Pass) {
-        if !pass.replaces_checksums {
-            self.checksums(pass);
+    fn next_fields(&mut self, recirculation: &Recirculation) {
+        if !recirculation.replaces_checksums {
+            self.checksums(recirculation);
         }
         let list = self.b.use_var(self.vars.recirculate_list);
         let kept = self.kept_words(list);
         self.b.def_var(self.vars.list_before, list);
-        let fields = Words::of_fields(self.program, pass.headers.iter().copied());
-        self.start_fields(pass, &fields);
+        let fields = Words::of_fields(self.program, recirculation.headers.iter().copied());
+        self.start_fields(recirculation, &fields);
         kept.into_iter().for_each(|(word, value)| self.set(word, value));
     }
 
     /// Computes the checksums after the pass before.
-    fn checksums(&mut self, pass: &Pass) {
+    fn checksums(&mut self, recirculation: &Recirculation) {
         let never = self.new_block();
-        let ends = self.stage_blocks(&pass.checksums, never);
+        let ends = self.stage_blocks(&recirculation.checksums, never);
         self.enter(never);
         self.never();
         self.enter(ends[0]);
     }
 
     /// Initializes all values but these words, for a recirculated packet.
-    fn start_fields(&mut self, pass: &Pass, without: &Words) {
+    fn start_fields(&mut self, recirculation: &Recirculation, without: &Words) {
         self.new_packet(without);
-        self.skip_headers(pass);
+        self.skip_headers(recirculation);
         let standard = &self.program.standard_metadata;
         self.store_constant(standard.instance_type, instance::RECIRCULATED);
     }
 
     /// Sets the cursor to the start of the payload: behind the headers.
-    fn skip_headers(&mut self, pass: &Pass) {
-        let cursor = self.constant(self.header_bytes(pass));
+    fn skip_headers(&mut self, recirculation: &Recirculation) {
+        let cursor = self.constant(self.header_bytes(recirculation));
         self.b.def_var(self.vars.cursor, cursor);
     }
 
     /// Packets that have passed continue in a new block, which becomes the current one, since the
     /// parser would decide the same.
     fn repeat_after_parser(&mut self, index: usize, known: &Known) {
-        let pass = self.passes[index].pass;
-        let origins = self.passes[index].origins.clone().unwrap_or_default();
+        let recirculation = self.recirculations[index].recirculation;
+        let origins = self.recirculations[index].origins.clone().unwrap_or_default();
         let in_frame: Vec<Word> = origins.iter().map(|(word, _)| *word).collect();
-        let mut without = Words::of_fields(self.program, pass.headers.iter().copied());
+        let mut without = Words::of_fields(self.program, recirculation.headers.iter().copied());
         if let Some(kept) = &self.plan.kept_by_recirculation {
             without.union(kept);
         }
-        let mut parsed = written_in(self.program, &pass.parser().variants.cfg);
+        let mut parsed = written_in(self.program, &recirculation.parser().variants.cfg);
         in_frame.iter().for_each(|word| parsed.remove(*word));
         let parsed: Vec<(Word, Value)> = parsed.iter().map(|word| (word, self.get(word))).collect();
         let again = self.new_block();
@@ -190,25 +195,25 @@ impl<'a> Builder<'a> {
         self.b.switch_to_block(again);
         self.cells.forget();
         self.reload_frame();
-        self.start_fields(pass, &without);
+        self.start_fields(recirculation, &without);
         parsed.into_iter().for_each(|(word, value)| self.set(word, value));
-        self.restore_origins(&pass.known, &origins);
+        self.restore_origins(&recirculation.known, &origins);
         for word in (0..self.program.state_words).filter(|word| !in_frame.contains(word)) {
             if let Some(value) = known.get(word) {
                 let value = self.constant(value);
                 self.set(word, value);
             }
         }
-        if let Some([start, _]) = &mut self.passes[index].blocks {
+        if let Some([start, _]) = &mut self.recirculations[index].blocks {
             *start = again;
         }
     }
 
     /// Initializes the values of a packet that comes from another function.
-    fn enter_pass(&mut self, pass: &Pass, origins: &Origins) {
+    fn enter_recirculation(&mut self, recirculation: &Recirculation, origins: &Origins) {
         self.new_packet(&Words::empty(self.program));
-        self.skip_headers(pass);
-        self.load_words(stored_words(pass, origins).into_iter());
+        self.skip_headers(recirculation);
+        self.load_words(stored_words(recirculation, origins).into_iter());
         let list = self.context_load(field!(requests.recirculate_list));
         self.b.def_var(self.vars.recirculate_list, list);
     }
@@ -265,10 +270,10 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the packet with its bytes, as if the pass before had just ended.
-    fn return_bytes(&mut self, pass: &Pass) {
+    fn return_bytes(&mut self, recirculation: &Recirculation) {
         self.recirculated = true;
         self.start_frame();
-        for header in &pass.headers {
+        for header in &recirculation.headers {
             for field in &self.program.headers[*header as usize].fields {
                 let value = self.load(field.place);
                 self.emitted.push((value, field.place.width));
@@ -328,8 +333,8 @@ impl<'a> Builder<'a> {
 }
 
 /// The words of a packet that another function stores for a pass.
-fn stored_words(pass: &Pass, origins: &Origins) -> Vec<Word> {
+fn stored_words(recirculation: &Recirculation, origins: &Origins) -> Vec<Word> {
     let is_in_frame = |word: &Word| origins.iter().any(|(other, _)| other == word);
-    let is_known = |word: &Word| pass.known.get(*word).is_some();
-    pass.needed.iter().filter(|word| !is_in_frame(word) && !is_known(word)).collect()
+    let is_known = |word: &Word| recirculation.known.get(*word).is_some();
+    recirculation.needed.iter().filter(|word| !is_in_frame(word) && !is_known(word)).collect()
 }

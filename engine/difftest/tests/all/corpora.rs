@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use netkv_differ::{Rng, fuzz_targets};
+use netkv_difftest::{Rng, fuzz_targets};
 
 use crate::programs;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netkv_dataplane::Switch;
-use netkv_differ::{Case, Executors, Failure, generated, reduce, report, run};
+use netkv_difftest::{Case, Executors, Failure, generated, reduce, report, run};
 use netkv_ir::Program;
 
 use crate::{mutant, programs};
@@ -13,7 +13,7 @@ use crate::{mutant, programs};
 /// The number of mutants that are found, the number of all, and a description of the others.
 fn count_found(
     program: &Arc<Program>,
-    recorded: &[netkv_differ::Recorded],
+    recorded: &[netkv_difftest::Recorded],
     numbers: Range<u64>,
     seeds: u64,
 ) -> (usize, usize, String) {
@@ -130,7 +130,7 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;";
     let reduced =
         reduce(case, failure, Some(source.to_owned()), &executors, Duration::from_secs(60));
     let packets =
-        reduced.case.steps.iter().filter(|s| matches!(s, netkv_differ::Step::Frames { .. }));
+        reduced.case.steps.iter().filter(|s| matches!(s, netkv_difftest::Step::Frames { .. }));
     assert_eq!(packets.count(), 1);
     let text = report(&reduced, "the test, seed 3", &executors);
     let smaller = reduced.source.expect("a program");

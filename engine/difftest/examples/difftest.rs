@@ -1,4 +1,4 @@
-//! Runs the differential fuzzer: `differ [--program FILE]... [--seed N] [--seeds N] [--seconds S]
+//! Runs the differential fuzzer: `difftest [--program FILE]... [--seed N] [--seeds N] [--seconds S]
 //! [--packets N] [--threads N] [--show]`. Without `--program` it generates programs. `--show` only
 //! prints the program of the seed.
 
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use netkv_differ::{Campaign, Executors, Progress, SubjectProgram, resident_bytes};
+use netkv_difftest::{Campaign, Executors, Progress, SubjectProgram, resident_bytes};
 use netkv_p4::{Options, compile_file};
 
 /// A program from a file, with the frames of the STF file of the same name.
@@ -20,7 +20,7 @@ fn subject(path: &Path) -> SubjectProgram {
         name: path.display().to_string(),
         program: Arc::new(compiled.program),
         source: source.filter(|text| !text.contains("#include \"")),
-        recorded: netkv_differ::recorded_in_stf(&stf),
+        recorded: netkv_difftest::recorded_in_stf(&stf),
     }
 }
 
@@ -56,7 +56,7 @@ fn main() {
         }
     }
     if show {
-        println!("{}", netkv_differ::program::generate(plan.first_seed));
+        println!("{}", netkv_difftest::program::generate(plan.first_seed));
         return;
     }
     plan.generated = plan.subjects.is_empty();

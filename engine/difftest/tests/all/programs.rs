@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use netkv_differ::Recorded;
+use netkv_difftest::Recorded;
 use netkv_ir::Program;
 use netkv_p4::{Options, compile_file};
 
@@ -42,7 +42,7 @@ pub fn programs() -> Vec<(String, Arc<Program>, Vec<Recorded>)> {
                 stf = generated.join(format!("{name}.stf"));
             }
             let text = std::fs::read_to_string(stf).unwrap_or_default();
-            (name, Arc::new(compiled.program), netkv_differ::recorded_in_stf(&text))
+            (name, Arc::new(compiled.program), netkv_difftest::recorded_in_stf(&text))
         })
         .collect()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use netkv_dataplane::Switch;
-use netkv_differ::{Executors, Rng};
+use netkv_difftest::{Executors, Rng};
 use netkv_ir::{BinaryOp, Block, Expr, Op, Program, Terminator, Value};
 
 /// The original program as reference, and the mutant `wrong` as the tested one.

@@ -1,7 +1,7 @@
 //! Recorded STF files can be replayed.
 
 use netkv_dataplane::{Switch, SwitchOptions, stf};
-use netkv_differ::{Medium, sample};
+use netkv_difftest::{Medium, sample};
 
 use crate::programs;
 

@@ -1,6 +1,6 @@
 //! A short campaign with all programs; `netkv p4 fuzz` runs long ones.
 
-use netkv_differ::{
+use netkv_difftest::{
     Campaign, Case, Executors, Progress, Request, Step, SubjectProgram, generated, program,
 };
 

@@ -4,26 +4,26 @@
 //! reference; both executors give the same results.
 //!
 //! ```text
-//!   block_order  the order in which blocks of a graph run
-//!   position     the position of a parser in the packet at each block
-//!   bounds       the largest values that words can have
-//!   known        values of words that are known before a packet arrives
-//!   liveness     words that are still read at each block of a graph
-//!   groups       which paths share a variant of a block
-//!   variants     copies of a graph's blocks by what is known on the way to them
-//!   paths        the common paths of packets through all graphs
+//!   block_order     the order in which blocks of a graph run
+//!   position        the position of a parser in the packet at each block
+//!   bounds          the largest values that words can have
+//!   known           values of words that are known before a packet arrives
+//!   liveness        words that are still read at each block of a graph
+//!   groups          which paths share a variant of a block
+//!   variants        copies of a graph's blocks by what is known on the way to them
+//!   paths           the common paths of packets through all graphs
 //!   recirculations  passes of a recirculated packet that begin with its fields
-//!   words        sets of words, and which ones operations and graphs read and write
-//!   shapes       layouts of tables and registers, which code accesses directly
-//!   plan         which words of the state area are in registers, and which in memory
-//!   code/        translates the IR to that of Cranelift
-//!   machine      makes machine code, and owns its memory
-//!   context      the argument of compiled functions: data shared with the executor
-//!   helpers      functions that compiled code calls
-//!   executor     calls the code for packets and batches
-//!   conditions   conditions without which a packet does not come to a block
-//!   lookahead    which frames of a batch are prefetched for, and when
-//!   prefetch     the table slots and register cells of a packet, and how they are prefetched
+//!   words           sets of words, and which ones operations and graphs read and write
+//!   shapes          layouts of tables and registers, which code accesses directly
+//!   plan            which words of the state area are in registers, and which in memory
+//!   code/           translates the IR to that of Cranelift
+//!   machine         makes machine code, and owns its memory
+//!   context         the argument of compiled functions: data shared with the executor
+//!   helpers         functions that compiled code calls
+//!   executor        calls the code for packets and batches
+//!   conditions      conditions without which a packet does not come to a block
+//!   lookahead       which frames of a batch are prefetched for, and when
+//!   prefetch        the table slots and register cells of a packet, and how they are prefetched
 //! ```
 
 mod block_order;

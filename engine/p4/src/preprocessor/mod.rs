@@ -6,6 +6,7 @@
 //!    │  lexer           comments, preprocessing tokens of C
 //!    │  directives      conditions (condition), files (include), macros (define)
 //!    │  expand          macro expansion (substitute, builtins)
+//!    │  state           reads files (input, contexts), keeps macros and the text so far (output)
 //! text with positions
 //!    │  token           P4 tokens
 //! ```

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use netkv_ir::Span;
 
-use super::checker::Checker;
+use super::state::Checker;
 use crate::ast::{Expr, ExprKind, Name, StructKind};
 use crate::diagnostics::did_you_mean;
 use crate::hir::{HExpr, HExprKind};

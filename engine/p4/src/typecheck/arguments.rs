@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use netkv_ir::Span;
 
-use super::checker::Checker;
+use super::state::Checker;
 use crate::ast::{Arg, Dir};
 use crate::diagnostics::did_you_mean;
 use crate::hir::{CallArg, HExpr, HExprKind};

@@ -2,7 +2,7 @@
 
 use netkv_ir::Span;
 
-use super::checker::{Checker, Context};
+use super::state::{Checker, Context};
 use crate::ast::{Arg, Name};
 use crate::diagnostics::did_you_mean;
 use crate::hir::{Call, Callee, HExpr, HExprKind};

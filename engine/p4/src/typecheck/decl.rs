@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::checker::{Checker, Context};
+use super::state::{Checker, Context};
 use super::symbol::Symbol;
 use crate::ast::{self, BlockDecl, Decl, DeclKind, Dir, Name, Signature, Stmt, TypeKind};
 use crate::diagnostics::did_you_mean;

@@ -3,7 +3,7 @@
 use netkv_ir::Span;
 use num_bigint::BigInt;
 
-use super::checker::{Checker, Context};
+use super::state::{Checker, Context};
 use super::symbol::{ExpectedSymbol, Symbol};
 use crate::ast::{Expr, ExprKind, Name, StructKind};
 use crate::constant_folding;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use netkv_ir::Span;
 
-use super::checker::Checker;
+use super::state::Checker;
 use super::symbol::Symbol;
 use super::type_inference::Bindings;
 use crate::ast::{self, Arg, Decl, DeclKind, Expr, Name, Signature, Stmt};

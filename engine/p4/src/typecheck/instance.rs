@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use netkv_ir::Span;
 
-use super::checker::{Checker, Context};
+use super::state::{Checker, Context};
 use super::symbol::{ExpectedSymbol, Symbol};
 use super::type_inference::{Bindings, substitute};
 use crate::annotations::Annotations;

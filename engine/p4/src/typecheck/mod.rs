@@ -4,8 +4,8 @@
 //! folds constants. It continues after an error: an expression with an error has the type
 //! [`Ty::Unknown`], which is compatible with every type, so that each mistake is reported once.
 //!
-//! `checker` has its state, `symbol` what names stand for, and `generic_declarations` the declarations
-//! with type parameters. Each other module adds the methods of [`Checker`] for one kind of syntax:
+//! `state` has the names in scope, `symbol` what they stand for, and `generic_declarations` the
+//! declarations with type parameters. Each other module adds the methods of [`Checker`] for one kind of syntax:
 //!
 //! ```text
 //! decl                    top-level and local declarations
@@ -24,7 +24,6 @@ mod aggregate;
 mod arguments;
 mod builtin_methods;
 mod call;
-mod checker;
 mod conversions;
 mod decl;
 mod expr;
@@ -34,6 +33,7 @@ mod instance;
 mod operators;
 mod packet_methods;
 mod parser_state;
+mod state;
 mod stmt;
 mod symbol;
 mod table;
@@ -45,8 +45,8 @@ use std::collections::{HashMap, HashSet};
 
 use netkv_ir::Span;
 
-use self::checker::{Checker, Context};
 use self::generic_declarations::Generics;
+use self::state::{Checker, Context};
 use crate::ast;
 use crate::diagnostics::Reporter;
 use crate::hir::Hir;

@@ -3,7 +3,7 @@
 use netkv_ir::Span;
 use num_bigint::BigInt;
 
-use super::checker::Checker;
+use super::state::Checker;
 use crate::ast::Expr;
 use crate::constant_folding::{self, Format};
 use crate::hir::{BinOp, HExpr, HExprKind, UnOp};

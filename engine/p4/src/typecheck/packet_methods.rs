@@ -1,6 +1,6 @@
 //! Checks the types that the methods of `packet_in` and `packet_out` take.
 
-use super::checker::Checker;
+use super::state::Checker;
 use crate::hir::{Call, Callee};
 use crate::types::Ty;
 

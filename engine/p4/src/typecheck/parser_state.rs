@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use netkv_ir::{MatchKind, Span};
 
-use super::checker::Checker;
+use super::state::Checker;
 use super::symbol::Symbol;
 use crate::annotations::Annotations;
 use crate::ast::{Expr, ExprKind, Name, State, Transition};

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use netkv_ir::Span;
 
-use super::checker::{Checker, Context};
+use super::state::{Checker, Context};
 use super::symbol::Symbol;
 use crate::ast::{DeclKind, Expr, ExprKind, Name, Stmt, StmtKind, SwitchCase, Type};
 use crate::hir::{BinOp, Callee, HExpr, HExprKind, HStmt, HStmtKind, HVar};

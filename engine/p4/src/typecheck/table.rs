@@ -4,7 +4,7 @@ use netkv_ir::MatchKind;
 use num_bigint::BigInt;
 
 use super::call::applies_table;
-use super::checker::Checker;
+use super::state::Checker;
 use super::symbol::{ExpectedSymbol, Symbol};
 use crate::annotations::Annotations;
 use crate::ast::{

@@ -2,7 +2,7 @@
 
 use netkv_ir::{MatchKind, Span};
 
-use super::checker::Checker;
+use super::state::Checker;
 use crate::ast::Entry;
 use crate::hir::{HEntry, HTable, KeySet};
 use crate::types::Ty;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use num_bigint::BigInt;
 use serde_json::{Value as Json, json};
 
-use super::checker::Checker;
+use super::state::Checker;
 use super::symbol::{ExpectedSymbol, Symbol};
 use crate::annotations::Annotations;
 use crate::ast::{self, Expr, Name, Signature, StructKind, TypeKind};

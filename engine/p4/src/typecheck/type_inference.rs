@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::checker::Checker;
+use super::state::Checker;
 use crate::types::Ty;
 
 /// The type argument of each type parameter.

@@ -9,7 +9,7 @@ from netkv import _engine
 from netkv.bench import data_plane
 from tests.cli.commands import ROOT, Netkv
 
-BY_HAND = ("cache_read", "farreach", "netcache", "netmc", "nocache")
+BY_HAND = ("cache_read", "netcache")
 """The programs with a handwritten pipeline."""
 
 

@@ -1,5 +1,5 @@
-//! Frames of all kinds take the ways through the programs that have a handwritten pipeline.
-//! Otherwise a fault there would not be found.
+//! Frames of all kinds take the ways through the programs. Otherwise a fault there would not be
+//! found.
 
 mod programs;
 

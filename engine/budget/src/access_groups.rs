@@ -8,9 +8,10 @@
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::dependencies::{Graph, NodeId};
+use crate::dependencies::Graph;
 use crate::effects::{Kind, Object};
 use crate::flow::BitSet;
+use crate::nodes::NodeId;
 
 /// Accesses to an object that are possible in one stage in one pass.
 #[derive(Debug, Clone)]

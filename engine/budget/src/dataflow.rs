@@ -9,9 +9,9 @@ use std::rc::Rc;
 
 use netkv_ir::{Apply, Block, BlockId, Cfg, Expr, Op, Pattern, Program, Span, Terminator, Word};
 
-use crate::dependencies::{Boundary, Edge, Node, NodeId};
 use crate::effects::{self, Change, Effect, Kind};
 use crate::flow::Flow;
+use crate::nodes::{Boundary, Edge, Node, NodeId};
 use crate::path_conditions::PathConditions;
 use crate::reaching_definitions::ReachingDefinitions;
 use crate::reads::{Read, steps};

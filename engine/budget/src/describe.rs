@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use netkv_ir::{Program, Span, Word};
 
-use crate::dependencies::Node;
 use crate::effects::{Kind, Object};
+use crate::nodes::Node;
 use crate::report::{ObjectKind, Position};
 
 /// Names of a program's objects and fields.

@@ -67,15 +67,7 @@ impl Flow {
 }
 
 fn targets(terminator: &Terminator) -> Vec<BlockId> {
-    let mut found = match terminator {
-        Terminator::Jump(to) => vec![*to],
-        Terminator::Branch { then, otherwise, .. } => vec![*then, *otherwise],
-        Terminator::Select { cases, default, .. } => {
-            cases.iter().map(|case| case.target).chain([*default]).collect()
-        }
-        Terminator::Apply(apply) => apply.targets.iter().map(|target| target.block).collect(),
-        Terminator::Exit => Vec::new(),
-    };
+    let mut found = terminator.successors();
     // Descending, so that the reversed postorder below has them ascending.
     found.sort_unstable_by_key(|to| Reverse(*to));
     found.dedup();

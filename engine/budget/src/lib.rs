@@ -13,9 +13,10 @@
 //!   value_numbering       global value numbering: which expressions have equal values
 //!   path_conditions       what the branches taken so far imply about values
 //!   use_def               words that other graphs of the program use and define
+//!   nodes                 operations, conditions and tables, with their distances in stages
 //!   reaching_definitions  which nodes wrote the current value of a word
 //!   dataflow, transfer    forward data-flow analysis; it makes the nodes and edges of
-//!   dependencies          the dependency graph: nodes, and their distances in stages
+//!   dependencies          the dependency graph
 //!   access_groups         accesses to an object that one stateful ALU can do together
 //!   components            strongly connected components of a graph
 //!   units                 groups of nodes that share a stage
@@ -38,6 +39,7 @@ mod effects;
 mod flow;
 mod limits;
 mod memory;
+mod nodes;
 mod path_conditions;
 mod phv;
 mod pipeline;
@@ -56,8 +58,8 @@ use std::fmt;
 
 use netkv_ir::{Cfg, Program, Word};
 
-use dependencies::Boundary;
 use describe::Names;
+use nodes::Boundary;
 pub use report::{
     ChainLink, ObjectKind, Phv, Pipeline, Placed, Position, Report, Share, Stage, Usage, Warning,
     WarningKind,

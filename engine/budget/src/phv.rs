@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use netkv_ir::{Op, Place, Program, Word};
 
-use crate::dependencies::{Boundary, Graph};
+use crate::dependencies::Graph;
 use crate::effects::Kind;
+use crate::nodes::Boundary;
 use crate::placement::Placement;
 use crate::report::Phv;
 use crate::units::Units;

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use netkv_ir::{BlockId, Cfg, Program};
 
 use crate::access_groups::{AccessGroup, access_groups};
-use crate::dependencies::{Boundary, Edge, Graph};
+use crate::dependencies::Graph;
 use crate::describe::Names;
 use crate::effects::{Kind, Object};
 use crate::limits;
 use crate::memory::{Demand, demand};
+use crate::nodes::{Boundary, Edge};
 use crate::phv::phv;
 use crate::placement::{Placement, place};
 use crate::report::{ChainLink, Pipeline, Placed, Stage};

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use netkv_ir::{BlockId, Expr, Word};
 
-use crate::dependencies::NodeId;
+use crate::nodes::NodeId;
 use crate::value_numbering::{ValueNumber, ValueNumbering};
 
 /// The value of a word.

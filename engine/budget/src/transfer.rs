@@ -5,8 +5,8 @@ use std::rc::Rc;
 use netkv_ir::{Expr, Value, Word};
 
 use crate::dataflow::Dataflow;
-use crate::dependencies::{Edge, NodeId};
 use crate::effects::{Change, Kind};
+use crate::nodes::{Edge, NodeId};
 use crate::reaching_definitions::{ReachingDefinitions, WordValue, union};
 use crate::reads::Reads;
 use crate::value_numbering::ValueNumber;

@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 
 use crate::access_groups::{AccessGroup, Conflict};
 use crate::components::cyclic_components;
-use crate::dependencies::{Edge, Graph, NodeId};
+use crate::dependencies::Graph;
 use crate::effects::{Kind, Object};
+use crate::nodes::{Edge, NodeId};
 
 /// Index into [`Units::all`].
 pub(crate) type UnitId = usize;

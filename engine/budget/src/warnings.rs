@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use netkv_ir::Program;
 
 use crate::access_groups::{AccessGroup, Conflict, ConflictReason};
-use crate::dependencies::{Graph, NodeId};
+use crate::dependencies::Graph;
 use crate::describe::Names;
 use crate::effects::{Kind, Object};
+use crate::nodes::NodeId;
 use crate::report::{Position, Warning, WarningKind};
 use crate::target::Target;
 use crate::units::{Cycle, Units};

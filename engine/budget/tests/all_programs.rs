@@ -101,7 +101,7 @@ fn every_program_of_the_fuzzers_corpus_gets_an_estimate() {
 fn random_programs_get_an_estimate() {
     let mut warned = 0;
     for seed in 0..SEEDS {
-        let source = netkv_differ::program::generate(seed);
+        let source = netkv_difftest::program::generate(seed);
         let report = report(&format!("seed {seed}"), &source).expect("a program");
         warned += u64::from(!report.ingress.warnings.is_empty());
     }

@@ -1,7 +1,7 @@
 //! Counterexamples: a minimal part of a key's history that violates the condition.
 
-use crate::checker::Condition;
 use crate::cluster::{Cluster, ClusterKind};
+use crate::condition::Condition;
 use crate::event_clock::FORGOTTEN_INTERVAL;
 use crate::operation::{Action, NEVER, Observed, Record, WriteId, WriteKind};
 use crate::register::{Judgement, Register};

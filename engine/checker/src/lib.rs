@@ -40,7 +40,8 @@
 //!   dropped         dropped clusters, for reports
 //!   counterexample  a minimal part of a history that is not linearizable
 //!   violation       a report                        violation_log: the first reports
-//!   checker         the interface
+//!   condition       what the reads of a key must satisfy
+//!   linearizability records operations, and judges each read: the interface
 //! ```
 //!
 //! # Guarantees
@@ -58,13 +59,14 @@
 
 #![forbid(unsafe_code)]
 
-mod checker;
 mod cluster;
 mod compact;
+mod condition;
 mod counterexample;
 mod dropped;
 mod event_clock;
 mod histories;
+mod linearizability;
 mod not_found;
 mod operation;
 mod pending_reads;
@@ -74,7 +76,8 @@ mod violation;
 mod violation_log;
 mod witness;
 
-pub use checker::{Answer, Checker, Condition, MAX_GIVEN_UP_IN_ALL, ReadTicket, Summary, Verdict};
+pub use condition::Condition;
+pub use linearizability::{Answer, Checker, MAX_GIVEN_UP_IN_ALL, ReadTicket, Summary, Verdict};
 pub use not_found::MAX_WITNESSES;
 pub use operation::{Observed, WriteId, WriteKind};
 pub use register::{MAX_COMPLETED_CLUSTERS, MAX_GIVEN_UP};

@@ -10,8 +10,8 @@
 //! cluster of its own there. If a kept witness permits a read, the history is linearizable. If the
 //! relaxed witness does not permit it, the history is not. Otherwise the read is unchecked.
 
-use crate::checker::Condition;
 use crate::cluster::{Cluster, ClusterKind};
+use crate::condition::Condition;
 use crate::operation::{NEVER, Record, WriteId};
 use crate::register::{Judgement, Register};
 use crate::witness::{Witness, Zone};

@@ -19,8 +19,8 @@
 
 use std::collections::VecDeque;
 
-use crate::checker::Condition;
 use crate::cluster::{Cluster, ClusterKind};
+use crate::condition::Condition;
 use crate::event_clock::INITIAL_TIME;
 use crate::operation::{NEVER, Observed, Record, WriteId, WriteKind};
 use crate::witness::{OverwriteBound, Witness, Zone};

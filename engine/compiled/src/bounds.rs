@@ -4,10 +4,9 @@
 //! metadata. If all values that it assigns to a word are in the range of a register array, so is
 //! the word, and its index needs no test.
 
-use netkv_dataplane::Graph;
+use netkv_dataplane::{Graph, mask};
 use netkv_ir::{BinaryOp, Expr, Op, Program, Terminator, UnaryOp, Word};
 
-use crate::code::mask;
 use crate::words::{Words, accessed_by};
 
 /// Maximum number of times that the program is gone through. A bound passes a chain of assignments

@@ -2,7 +2,7 @@
 
 use netkv_ir::{BlockId, Cfg, Expr, Program, Terminator};
 
-use crate::code::{successors, topological_order};
+use crate::block_order::topological_order;
 use crate::words::{Words, accessed_by, visit_all};
 
 /// A condition of a branch, and whether it holds.
@@ -50,7 +50,7 @@ fn reaches(cfg: &Cfg, from: BlockId, target: BlockId, without: Option<BlockId>) 
         if id == target {
             return true;
         }
-        open.extend(successors(&cfg.blocks[id as usize].terminator));
+        open.extend(cfg.blocks[id as usize].terminator.successors());
     }
     false
 }

@@ -1,6 +1,6 @@
 //! The argument of compiled functions: data shared by the code and the executor.
 
-use netkv_dataplane::{CopyTarget, Objects, Output, Requests, Tally};
+use netkv_dataplane::{BitWriter, CopyTarget, HeaderPlan, Objects, Output, Requests, Tally};
 
 /// The argument of compiled functions. Its layout is fixed; code accesses fields by their offsets.
 ///
@@ -72,8 +72,9 @@ pub(crate) struct Context {
     pub(crate) header_room: u64,
     /// Additional passes of the packet at the start of the function.
     pub(crate) passes: u64,
-    /// The number of the pass with which the packet goes on after [`outcome::FURTHER_PASS`].
-    pub(crate) pass: u64,
+    /// The number of the recirculation with which the packet goes on after
+    /// [`outcome::RECIRCULATED_FIELDS`].
+    pub(crate) recirculation: u64,
     /// Packets that were finished before the function returned.
     pub(crate) tally: Tally,
     /// Whether code may process an egress clone (0 or 1), and whether it has done so.
@@ -83,7 +84,16 @@ pub(crate) struct Context {
     pub(crate) ahead: *mut Ahead,
     pub(crate) ahead_count: u64,
     pub(crate) objects: *mut Objects,
-    pub(crate) helpers: *mut crate::helpers::Scratch,
+    pub(crate) helpers: *mut Scratch,
+}
+
+/// Buffers of the helpers, which are reused for every packet.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    pub(crate) writer: BitWriter,
+    pub(crate) wide: Vec<u64>,
+    pub(crate) headers: Vec<HeaderPlan>,
+    pub(crate) state_words: usize,
 }
 
 /// A frame that comes later in a batch, and the slot of its lookup.
@@ -142,9 +152,9 @@ pub(crate) mod outcome {
     pub(crate) const OTHER_PATH: u64 = 6;
     /// The frame in `again` is recirculated. The state holds the metadata that it keeps.
     pub(crate) const RECIRCULATED: u64 = 7;
-    /// The packet is recirculated, and goes on with the pass of that number. The state has the words
-    /// that the pass needs.
-    pub(crate) const FURTHER_PASS: u64 = 10;
+    /// The packet goes on with the recirculation of that number. The state has the words that it
+    /// needs.
+    pub(crate) const RECIRCULATED_FIELDS: u64 = 10;
     /// As `SENT`, for the last copy of a multicast group.
     pub(crate) const SENT_COPY: u64 = 9;
     /// As `END_OF_EGRESS`, for a copy of a multicast group after which the group has more.

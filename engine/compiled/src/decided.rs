@@ -1,7 +1,7 @@
 //! What decisions on a path have shown of a packet, beyond the values of single words.
 //!
 //! A parser that has verified that two lengths agree, or compared some bits of a field, need not do
-//! it again for a packet that comes back with the same fields (see [`crate::passes`]).
+//! it again for a packet that comes back with the same fields (see [`crate::recirculations`]).
 
 use std::rc::Rc;
 

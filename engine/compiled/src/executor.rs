@@ -10,8 +10,7 @@ use netkv_dataplane::{
 use netkv_ir::Program;
 
 use crate::code::Code;
-use crate::context::{Context, GroupView, SLACK, TableView, outcome};
-use crate::helpers::Scratch;
+use crate::context::{Context, GroupView, SLACK, Scratch, TableView, outcome};
 use crate::lookahead::{Lookahead, STEP};
 
 /// Minimum number of entries at which a table and its cells exceed the nearer caches.
@@ -245,7 +244,7 @@ impl Compiled {
         let mut in_memory = false;
         loop {
             match outcome {
-                outcome::FURTHER_PASS => outcome = self.further_pass(),
+                outcome::RECIRCULATED_FIELDS => outcome = self.recirculation(),
                 outcome::RECIRCULATED => {
                     tally.passes += self.egress_passes(outcome);
                     passes += self.count_clone(tally);
@@ -280,8 +279,8 @@ impl Compiled {
 
     /// Continues with the packet that the code has recirculated, and whose fields are in the state.
     #[inline]
-    fn further_pass(&mut self) -> u64 {
-        let Some(function) = self.code.further[self.context.pass as usize] else {
+    fn recirculation(&mut self) -> u64 {
+        let Some(function) = self.code.from_fields[self.context.recirculation as usize] else {
             unreachable!("each pass that code leads to has a function")
         };
         // SAFETY: the pointers are those of the function that led here.
@@ -472,8 +471,8 @@ impl Executor for Compiled {
                 // SAFETY: as above.
                 outcome = unsafe { forward(&raw mut self.context) };
             }
-            if outcome == outcome::FURTHER_PASS {
-                outcome = self.further_pass();
+            if outcome == outcome::RECIRCULATED_FIELDS {
+                outcome = self.recirculation();
             }
             if matches!(outcome, outcome::SENT | outcome::SENT_COPY) && self.context.cloned == 0 {
                 // As `finish` does, for most packets.
@@ -575,7 +574,7 @@ fn empty_context() -> Context {
         output: null_mut(),
         header_room: 0,
         passes: 0,
-        pass: 0,
+        recirculation: 0,
         tally: Tally::default(),
         may_clone: 0,
         cloned: 0,

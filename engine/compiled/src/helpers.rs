@@ -9,19 +9,10 @@
 
 use std::slice;
 
-use netkv_dataplane::{BitWriter, HeaderPlan, binary_wide, shift_wide};
+use netkv_dataplane::{binary_wide, shift_wide};
 use netkv_ir::{BinaryOp, HashAlgorithm};
 
 use crate::context::Context;
-
-/// Buffers of the helpers, which are reused for every packet.
-#[derive(Debug)]
-pub(crate) struct Scratch {
-    pub(crate) writer: BitWriter,
-    pub(crate) wide: Vec<u64>,
-    pub(crate) headers: Vec<HeaderPlan>,
-    pub(crate) state_words: usize,
-}
 
 /// Operators that helpers compute, by the number that code passes.
 pub(crate) const WIDE_OPS: [BinaryOp; 8] = [

@@ -1,9 +1,8 @@
 //! Values of words of the state area that are known before a packet arrives.
 
-use netkv_dataplane::instance;
+use netkv_dataplane::{DROP_PORT, instance, mask};
 use netkv_ir::{Apply, BinaryOp, Expr, Op, Pattern, Program, UnaryOp, Value, Word};
 
-use crate::code::{DROP_PORT, mask};
 use crate::decided::Decided;
 use crate::words::{Words, written_by};
 
@@ -44,7 +43,12 @@ impl Known {
     }
 
     /// Of a recirculated packet with these fields of headers, which are not extracted yet.
-    pub(crate) fn of_further_pass(&self, program: &Program, kept: &Words, fields: &Words) -> Self {
+    pub(crate) fn of_recirculated_fields(
+        &self,
+        program: &Program,
+        kept: &Words,
+        fields: &Words,
+    ) -> Self {
         let mut known = Self::of_recirculated(program, kept);
         fields.iter().for_each(|word| known.set(word, self.get(word)));
         known.decided = self.decided.only(fields);

@@ -4,30 +4,37 @@
 //! reference; both executors give the same results.
 //!
 //! ```text
-//!   bounds       the largest values that words can have
-//!   known        values of words that are known before a packet arrives
-//!   liveness     words that are still read at each block of a graph
-//!   groups       which paths share a variant of a block
-//!   variants     copies of a graph's blocks by what is known on the way to them
-//!   paths        the common paths of packets through all graphs
-//!   words        sets of words, and which ones operations and graphs read and write
-//!   plan         which words of the state area are in registers, and which in memory
-//!   code/        translates the IR to that of Cranelift
-//!   machine      makes machine code, and owns its memory
-//!   context      the argument of compiled functions: data shared with the executor
-//!   helpers      functions that compiled code calls
-//!   executor     calls the code for packets and batches
-//!   conditions   conditions without which a packet does not come to a block
-//!   lookahead    which frames of a batch are prefetched for, and when
-//!   prefetch     the table slots and register cells of a packet, and how they are prefetched
+//!   block_order     the order in which blocks of a graph run
+//!   position        the position of a parser in the packet at each block
+//!   bounds          the largest values that words can have
+//!   known           values of words that are known before a packet arrives
+//!   liveness        words that are still read at each block of a graph
+//!   groups          which paths share a variant of a block
+//!   variants        copies of a graph's blocks by what is known on the way to them
+//!   paths           the common paths of packets through all graphs
+//!   recirculations  passes of a recirculated packet that begin with its fields
+//!   words           sets of words, and which ones operations and graphs read and write
+//!   shapes          layouts of tables and registers, which code accesses directly
+//!   plan            which words of the state area are in registers, and which in memory
+//!   code/           translates the IR to that of Cranelift
+//!   machine         makes machine code, and owns its memory
+//!   context         the argument of compiled functions: data shared with the executor
+//!   helpers         functions that compiled code calls
+//!   executor        calls the code for packets and batches
+//!   conditions      conditions without which a packet does not come to a block
+//!   lookahead       which frames of a batch are prefetched for, and when
+//!   prefetch        the table slots and register cells of a packet, and how they are prefetched
 //! ```
 
+mod block_order;
 mod bounds;
+mod checksum_lists;
 mod code;
 mod conditions;
 mod context;
 mod crc;
 mod decided;
+mod error;
 mod executor;
 mod groups;
 mod helpers;
@@ -35,16 +42,17 @@ mod known;
 mod liveness;
 mod lookahead;
 mod machine;
-mod passes;
 mod paths;
 mod plan;
+mod position;
 mod prefetch;
 #[cfg(test)]
 mod program_of;
+mod recirculations;
+mod shapes;
 mod variants;
 mod words;
 
-use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -73,28 +81,6 @@ impl FromStr for ExecutorKind {
             "interpreter" => Ok(Self::Interpreter),
             _ => Err(format!("There is no executor '{name}'; there are compiled and interpreter.")),
         }
-    }
-}
-
-/// The reason why a program could not be compiled.
-#[derive(Debug)]
-struct CompileError(String);
-
-impl CompileError {
-    fn new(text: String) -> Self {
-        Self(text)
-    }
-}
-
-impl<E: std::error::Error> From<E> for CompileError {
-    fn from(error: E) -> Self {
-        Self(error.to_string())
-    }
-}
-
-impl fmt::Display for CompileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

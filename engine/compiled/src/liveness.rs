@@ -2,7 +2,6 @@
 
 use netkv_ir::{BlockId, Cfg, Op, Program};
 
-use crate::code::successors;
 use crate::words::{Words, read_by, read_by_terminator};
 
 /// The live words at the start of each block of a graph without a cycle, whose blocks are given in
@@ -16,7 +15,7 @@ pub(crate) fn live_words(
     let mut live = vec![Words::empty(program); cfg.blocks.len()];
     for id in order.iter().rev() {
         let block = &cfg.blocks[*id as usize];
-        let next = successors(&block.terminator);
+        let next = block.terminator.successors();
         let mut words = if next.is_empty() { after.clone() } else { Words::empty(program) };
         next.iter().for_each(|next| words.union(&live[*next as usize]));
         words.union(&read_by_terminator(program, &block.terminator));
@@ -38,7 +37,7 @@ mod tests {
     use netkv_ir::{Expr, Word};
 
     use super::*;
-    use crate::code::topological_order;
+    use crate::block_order::topological_order;
 
     const SOURCE: &str = "
     #include <core.p4>

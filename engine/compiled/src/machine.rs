@@ -10,8 +10,8 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module};
 
-use crate::CompileError;
 use crate::context::Context;
+use crate::error::CompileError;
 
 /// A compiled function.
 pub(crate) type Entry = unsafe extern "C" fn(*mut Context) -> u64;

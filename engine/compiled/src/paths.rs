@@ -48,14 +48,14 @@ pub(crate) struct Next {
     pub(crate) copy: Option<Stage>,
     /// None after the deparser, and after paths of the parser that are left out.
     pub(crate) stage: Option<Stage>,
-    /// After egress: the number of the pass with which a recirculated packet can go on.
-    pub(crate) pass: Option<usize>,
+    /// After egress: the number of the recirculation with which a packet can go on.
+    pub(crate) recirculation: Option<usize>,
 }
 
 impl Next {
     /// An exit without anything that follows.
     pub(crate) fn nothing(known: &Known) -> Self {
-        Self { known: known.clone(), clone: None, copy: None, stage: None, pass: None }
+        Self { known: known.clone(), clone: None, copy: None, stage: None, recirculation: None }
     }
 }
 

@@ -6,8 +6,9 @@ use netkv_ir::{Cfg, Expr, HashInput, Op, Program, Terminator};
 use netkv_dataplane::Graph;
 
 use crate::bounds::Bounds;
-use crate::code::{adds_words, reach};
+use crate::checksum_lists::adds_words;
 use crate::known::Known;
+use crate::position::reach;
 use crate::variants::{Distinguished, Variants};
 use crate::words::{Words, accessed_in, op_exprs, terminator_exprs};
 

@@ -14,8 +14,9 @@ use netkv_ir::{
     Apply, ApplyTarget, Block, Cfg, Expr, MatchKind, Op, Program, Terminator, UnaryOp, Word,
 };
 
-use crate::code::{Search, Shapes, cyclic};
+use crate::block_order::cyclic;
 use crate::conditions::{Condition, conditions_of};
+use crate::shapes::{Search, Shapes};
 use crate::words::written_in;
 
 /// Minimum size of a table whose slots are prefetched.

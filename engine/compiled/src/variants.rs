@@ -6,7 +6,7 @@
 
 use netkv_ir::{Block, BlockId, Cfg, Program, Span, Terminator, Word};
 
-use crate::code::{successors, topological_order};
+use crate::block_order::topological_order;
 use crate::groups::{Weights, groups};
 use crate::known::Known;
 use crate::liveness::live_words;
@@ -107,7 +107,7 @@ impl Variants {
                 continue;
             }
             found.extend(self.exits.iter().position(|(exit, _)| *exit == id));
-            open.extend(successors(&self.cfg.blocks[id as usize].terminator).iter().rev());
+            open.extend(self.cfg.blocks[id as usize].terminator.successors().iter().rev());
         }
         found
     }

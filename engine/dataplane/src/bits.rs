@@ -1,7 +1,7 @@
 //! Reads and writes bit strings in bytes, most significant bit first, as in packet headers.
 
 /// A mask of the low `width` bits; all 64 if `width` is at least 64.
-pub(crate) const fn mask(width: u32) -> u64 {
+pub const fn mask(width: u32) -> u64 {
     if width >= 64 { u64::MAX } else { (1u64 << width) - 1 }
 }
 

@@ -6,95 +6,11 @@
 
 use std::ops::AddAssign;
 
-use netkv_ir::{Cfg, Program};
-use serde::Serialize;
-
+use crate::frame::{Batch, Frame};
+use crate::graph::Graph;
 use crate::objects::Objects;
 use crate::output::Output;
 use crate::packet::Packet;
-
-/// One of the six graphs of a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum Graph {
-    /// The parser.
-    Parser,
-    /// `VerifyChecksum`.
-    VerifyChecksum,
-    /// Ingress.
-    Ingress,
-    /// Egress.
-    Egress,
-    /// `ComputeChecksum`.
-    ComputeChecksum,
-    /// The deparser.
-    Deparser,
-}
-
-impl Graph {
-    /// All graphs, in pipeline order.
-    pub const ALL: [Graph; 6] = [
-        Graph::Parser,
-        Graph::VerifyChecksum,
-        Graph::Ingress,
-        Graph::Egress,
-        Graph::ComputeChecksum,
-        Graph::Deparser,
-    ];
-
-    /// The graph in a program.
-    pub fn of(self, program: &Program) -> &Cfg {
-        match self {
-            Graph::Parser => &program.parser,
-            Graph::VerifyChecksum => &program.verify_checksum,
-            Graph::Ingress => &program.ingress,
-            Graph::Egress => &program.egress,
-            Graph::ComputeChecksum => &program.compute_checksum,
-            Graph::Deparser => &program.deparser,
-        }
-    }
-
-    /// Name of the block in v1model.
-    pub fn name(self) -> &'static str {
-        match self {
-            Graph::Parser => "parser",
-            Graph::VerifyChecksum => "verify checksum",
-            Graph::Ingress => "ingress",
-            Graph::Egress => "egress",
-            Graph::ComputeChecksum => "compute checksum",
-            Graph::Deparser => "deparser",
-        }
-    }
-}
-
-/// A received frame.
-#[derive(Debug, Clone, Copy)]
-pub struct Frame<'a> {
-    /// The bytes.
-    pub bytes: &'a [u8],
-    /// Port that received it.
-    pub port: u16,
-    /// Time on the caller's clock, in nanoseconds.
-    pub now_ns: u64,
-}
-
-/// Frames that one port received together.
-#[derive(Debug, Clone, Copy)]
-pub struct Batch<'a> {
-    /// The bytes of each frame.
-    pub frames: &'a [&'a [u8]],
-    /// Port that received them.
-    pub port: u16,
-    /// Time on the caller's clock, in nanoseconds.
-    pub now_ns: u64,
-}
-
-impl<'a> Batch<'a> {
-    /// One of the frames.
-    #[inline]
-    pub fn frame(&self, index: usize) -> Frame<'a> {
-        Frame { bytes: self.frames[index], port: self.port, now_ns: self.now_ns }
-    }
-}
 
 /// Reason for which an executor returns a packet to the switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,8 +9,9 @@
 //!    │                                                │
 //! switch ── validation (of the program)         control_plane
 //!    │                                                │
-//! packet_processing, packet_copies: order of the      │
-//!    │    blocks, drops, loops, clones, multicast     │
+//! packet_processing, packet_copies, packet_crossing:  │
+//!    │    order of the blocks, drops, loops, clones,  │
+//!    │    multicast, packets for other threads        │
 //!    │                                                │
 //! executor: the interface for running one graph       │
 //!    └── interpreter, or the compiled executor        │
@@ -20,7 +21,9 @@
 //!
 //! - `shared_switch`, `crossing`, `crossing_queues`, `in_flight`: pipelines on threads of their own,
 //!   and the packets between them;
-//! - `packet`, `requests`, `output`: a packet in the switch, and the frames that leave it;
+//! - `graph`, `standard_metadata`: the six graphs of a program, and values of v1model;
+//! - `frame`, `packet`, `requests`, `output`: a received frame, a packet in the switch, and the frames
+//!   that leave it;
 //! - `header_codec`, `bits`, `arithmetic`, `wide`, `hash`: encoding and arithmetic;
 //! - `trace_recorder`, `trace`: the steps of a packet, as data and as text;
 //! - `stf`: packet tests in files.
@@ -36,6 +39,8 @@ mod crossing_queues;
 mod digest;
 mod error;
 mod executor;
+mod frame;
+mod graph;
 mod hash;
 mod header_codec;
 mod in_flight;
@@ -46,6 +51,7 @@ mod objects;
 mod output;
 mod packet;
 mod packet_copies;
+mod packet_crossing;
 mod packet_processing;
 mod pipeline_instance;
 mod random;
@@ -53,6 +59,7 @@ mod registers;
 mod replication;
 mod requests;
 mod shared_switch;
+mod standard_metadata;
 mod statistics;
 pub mod stf;
 mod switch;
@@ -64,27 +71,29 @@ mod value_sets;
 mod wide;
 
 pub use arithmetic::{binary_wide, shift_wide};
-pub use bits::BitWriter;
+pub use bits::{BitWriter, mask};
 pub use control_plane::{EntryAction, EntryState, GroupMember, TableEntry, WeightedAction};
 pub use counters::CounterData;
 pub use crossing_queues::{CROSSING_QUEUE, CrossingQueues};
 pub use digest::{DigestMessage, MAX_QUEUED_DIGESTS};
 pub use error::{ControlCode, ControlError, ProgramError};
-pub use executor::{Batch, Executor, Frame, Graph, Stop, Tally};
+pub use executor::{Executor, Stop, Tally};
+pub use frame::{Batch, Frame};
+pub use graph::Graph;
 pub use header_codec::HeaderPlan;
 pub use in_flight::InFlight;
 pub use interpreter::Interpreter;
 pub use meters::MeterConfig;
 pub use objects::{ApplyResult, Counts, Objects};
 pub use output::Output;
-pub use packet::{Packet, State};
-pub use packet_processing::{MAX_PASSES, MAX_PASSES_PER_FRAME, instance};
+pub use packet::{MAX_PASSES, MAX_PASSES_PER_FRAME, Packet, State};
 pub use pipeline_instance::{PIPELINES, pipeline_of};
 pub use random::Random;
 pub use registers::{RegisterLayout, Registers};
 pub use replication::{CloneSession, CopyTarget, Replica};
 pub use requests::{NO_LIMIT, NO_LIST, Requests};
 pub use shared_switch::{SharedSwitch, SwitchGuard};
+pub use standard_metadata::{DROP_PORT, instance};
 pub use statistics::Statistics;
 pub use switch::{BATCH, FailedAssertion, Switch, SwitchOptions};
 pub use tables::{ExactMap, HASH_KEYS, IntervalMap};

@@ -3,8 +3,14 @@
 use netkv_ir::Place;
 
 use crate::bits::{BitWriter, mask};
-use crate::executor::Frame;
+use crate::frame::Frame;
 use crate::requests::{NO_LIMIT, Requests};
+
+/// Maximum number of times that a packet is resubmitted, recirculated or cloned in egress.
+pub const MAX_PASSES: u32 = 1_000;
+
+/// Maximum number of passes of a received frame and all its copies together.
+pub const MAX_PASSES_PER_FRAME: u32 = 65_536;
 
 /// The state area of a packet, and the scratch stack for wide intermediate values.
 #[derive(Debug, Clone, Default)]

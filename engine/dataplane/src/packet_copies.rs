@@ -2,12 +2,13 @@
 
 use netkv_ir::Place;
 
-use crate::executor::Graph;
-use crate::packet::Packet;
-use crate::packet_processing::{MAX_PASSES, Tracing, instance, record_event};
+use crate::graph::Graph;
+use crate::packet::{MAX_PASSES, Packet};
 use crate::replication::Replica;
+use crate::standard_metadata::instance;
 use crate::switch::Switch;
 use crate::trace::EventKind;
+use crate::trace_recorder::{Tracing, record_event};
 
 impl Switch {
     /// Makes an ingress-to-egress clone. The pipeline of the original parses the original bytes

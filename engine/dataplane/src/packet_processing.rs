@@ -8,42 +8,18 @@
 use netkv_ir::Value;
 
 use crate::digest::DigestMessage;
-use crate::executor::{Batch, Frame, Graph, Stop, Tally};
-use crate::interpreter::DROP_PORT;
+use crate::executor::{Stop, Tally};
+use crate::frame::{Batch, Frame};
+use crate::graph::Graph;
 use crate::objects::Counts;
 use crate::output::Output;
-use crate::packet::Packet;
+use crate::packet::{MAX_PASSES, MAX_PASSES_PER_FRAME, Packet};
 use crate::pipeline_instance::PipelineInstance;
 use crate::requests::Requests;
+use crate::standard_metadata::{DROP_PORT, instance};
 use crate::switch::Switch;
 use crate::trace::EventKind;
-use crate::trace_recorder::Recorder;
-
-/// Maximum number of times that a packet is resubmitted, recirculated or cloned in egress.
-pub const MAX_PASSES: u32 = 1_000;
-
-/// Maximum number of passes of a received frame and all its copies together.
-pub const MAX_PASSES_PER_FRAME: u32 = 65_536;
-
-/// Values of `standard_metadata.instance_type`.
-#[allow(missing_docs)]
-pub mod instance {
-    pub const NORMAL: u64 = 0;
-    pub(crate) const INGRESS_CLONE: u64 = 1;
-    pub const EGRESS_CLONE: u64 = 2;
-    pub const RECIRCULATED: u64 = 4;
-    pub const REPLICATED: u64 = 5;
-    pub(crate) const RESUBMITTED: u64 = 6;
-}
-
-/// The recorder of a traced packet; `None` if the packet is not traced.
-pub(crate) type Tracing<'a> = Option<&'a mut Recorder>;
-
-pub(crate) fn record_event(tracing: &mut Tracing<'_>, event: impl FnOnce() -> EventKind) {
-    if let Some(recorder) = tracing {
-        recorder.record_event(event());
-    }
-}
+use crate::trace_recorder::{Tracing, record_event};
 
 impl Switch {
     /// Processes a batch of frames with all their copies and passes.

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use netkv_ir::{Expr, Op, Program, Value};
 
-use crate::executor::Graph;
+use crate::graph::Graph;
 use crate::memory::{LINE, Memory};
 
 /// Maximum size in bytes of the adjacent cells of one index.

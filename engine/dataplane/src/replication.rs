@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::packet_processing::{MAX_PASSES, MAX_PASSES_PER_FRAME};
+use crate::packet::{MAX_PASSES, MAX_PASSES_PER_FRAME};
 
 /// A copy: its egress port, and its instance, which egress reads as `egress_rid`.
 pub type Replica = (u16, u16);

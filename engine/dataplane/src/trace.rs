@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::executor::Graph;
+use crate::graph::Graph;
 
 /// All events of one frame in order, including those of its copies and additional passes.
 #[derive(Debug, Clone, Default, Serialize)]

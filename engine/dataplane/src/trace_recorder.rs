@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use netkv_ir::{Expr, Match, Op, Place, Program, Span, Terminator, Value};
 
-use crate::executor::Graph;
+use crate::graph::Graph;
+use crate::interpreter::execute_step::Flow;
 use crate::interpreter::prepare_expr::ExprPreparer;
-use crate::interpreter::{Flow, Interpreter};
+use crate::interpreter::prepared_program::PreparedProgram;
 use crate::objects::Objects;
 use crate::packet::Packet;
 use crate::packet::State;
@@ -35,6 +36,15 @@ pub struct Recorder {
     keys: Vec<Named>,
     graph: Graph,
     span: Span,
+}
+
+/// The recorder of a traced packet; `None` if the packet is not traced.
+pub(crate) type Tracing<'a> = Option<&'a mut Recorder>;
+
+pub(crate) fn record_event(tracing: &mut Tracing<'_>, event: impl FnOnce() -> EventKind) {
+    if let Some(recorder) = tracing {
+        recorder.record_event(event());
+    }
 }
 
 impl Recorder {
@@ -83,8 +93,8 @@ impl Recorder {
         known.cloned().unwrap_or_else(|| format!("state[{}]", place.word))
     }
 
-    pub(crate) fn record_block_start(&mut self, interpreter: &Interpreter, position: OpPosition) {
-        let block = &position.graph.of(&interpreter.program).blocks[position.block as usize];
+    pub(crate) fn record_block_start(&mut self, prepared: &PreparedProgram, position: OpPosition) {
+        let block = &position.graph.of(&prepared.program).blocks[position.block as usize];
         if !block.label.is_empty() {
             let span = block.spans.first().copied().unwrap_or(block.terminator_span);
             let label = block.label.clone();
@@ -95,31 +105,27 @@ impl Recorder {
     /// Stores the inputs of an operation, which it may overwrite.
     pub(crate) fn store_inputs(
         &mut self,
-        interpreter: &Interpreter,
+        prepared: &PreparedProgram,
         position: OpPosition,
         packet: &mut Packet,
     ) {
         let state = &mut packet.state;
-        match operation(interpreter, position) {
+        match operation(prepared, position) {
             Op::RegisterRead { index, .. }
             | Op::RegisterWrite { index, .. }
             | Op::Count { index, .. }
             | Op::SetValidElement { index, .. }
             | Op::StoreElement { index, .. }
-            | Op::ExecuteMeter { index, .. } => {
-                self.index = evaluate_u64(interpreter, index, state)
-            }
+            | Op::ExecuteMeter { index, .. } => self.index = evaluate_u64(prepared, index, state),
             Op::ExtractNext(stack) => {
-                self.index = state.words[interpreter.stacks[*stack as usize].next_index as usize];
+                self.index = state.words[prepared.stacks[*stack as usize].next_index as usize];
             }
-            Op::Assert { cond, .. } => self.flag = evaluate_u64(interpreter, cond, state) == 1,
+            Op::Assert { cond, .. } => self.flag = evaluate_u64(prepared, cond, state) == 1,
             Op::VerifyChecksum { cond, .. } => {
-                self.flag = evaluate_u64(interpreter, cond, state) == 1;
-                self.index = packet.get(interpreter.standard.checksum_error);
+                self.flag = evaluate_u64(prepared, cond, state) == 1;
+                self.index = packet.get(prepared.standard.checksum_error);
             }
-            Op::UpdateChecksum { cond, .. } => {
-                self.flag = evaluate_u64(interpreter, cond, state) == 1
-            }
+            Op::UpdateChecksum { cond, .. } => self.flag = evaluate_u64(prepared, cond, state) == 1,
             _ => {}
         }
     }
@@ -127,13 +133,13 @@ impl Recorder {
     /// Records the effect of an operation.
     pub(crate) fn record_effect(
         &mut self,
-        interpreter: &Interpreter,
+        prepared: &PreparedProgram,
         position: OpPosition,
         packet: &mut Packet,
         objects: &Objects,
         flow: Flow,
     ) {
-        let program = &*interpreter.program;
+        let program = &*prepared.program;
         let block = &position.graph.of(program).blocks[position.block as usize];
         let span = block.spans.get(position.op as usize).copied().unwrap_or_default();
         if let Flow::Error(error) = flow {
@@ -141,7 +147,7 @@ impl Recorder {
             self.push(position.graph, span, EventKind::ParserError { error });
             return;
         }
-        let kind = match operation(interpreter, position) {
+        let kind = match operation(prepared, position) {
             Op::Assign { to, .. } | Op::AssignSlice { to, .. } | Op::Lookahead { to, .. } => {
                 EventKind::Assign {
                     name: self.variable_name(*to),
@@ -177,7 +183,7 @@ impl Recorder {
                 extract_event(program, first + self.index as u32, &packet.state)
             }
             Op::Emit(header) => {
-                if !interpreter.headers[*header as usize].is_valid(&packet.state.words) {
+                if !prepared.headers[*header as usize].is_valid(&packet.state.words) {
                     return;
                 }
                 EventKind::Emit { header: program.headers[*header as usize].name.clone() }
@@ -210,7 +216,7 @@ impl Recorder {
             }
             Op::UpdateChecksum { .. } => return,
             Op::VerifyChecksum { .. } if self.flag => {
-                let error = packet.get(interpreter.standard.checksum_error);
+                let error = packet.get(prepared.standard.checksum_error);
                 EventKind::ChecksumVerified { ok: error == self.index }
             }
             Op::VerifyChecksum { .. } => return,
@@ -232,7 +238,7 @@ impl Recorder {
                 EventKind::Request { text: format!("truncate to {bytes} bytes") }
             }
             Op::Log { format, args } => EventKind::Log {
-                message: format_log_message(interpreter, format, args, &mut packet.state),
+                message: format_log_message(prepared, format, args, &mut packet.state),
             },
             Op::Assert { .. } if self.flag => return,
             Op::Assert { .. } => EventKind::AssertionFailed,
@@ -285,21 +291,21 @@ impl Recorder {
     /// Stores the keys of an apply, which the action data may overwrite.
     pub(crate) fn store_keys(
         &mut self,
-        interpreter: &Interpreter,
+        prepared: &PreparedProgram,
         position: OpPosition,
         packet: &mut Packet,
     ) {
-        let block = &position.graph.of(&interpreter.program).blocks[position.block as usize];
+        let block = &position.graph.of(&prepared.program).blocks[position.block as usize];
         self.graph = position.graph;
         self.span = block.terminator_span;
         if let Terminator::Apply(apply) = &block.terminator {
-            let keys = &interpreter.program.tables[apply.table as usize].keys;
+            let keys = &prepared.program.tables[apply.table as usize].keys;
             self.keys = keys
                 .iter()
                 .zip(&apply.keys)
                 .map(|(key, expr)| Named {
                     name: key.name.clone(),
-                    value: evaluate(interpreter, expr, &mut packet.state).to_string(),
+                    value: evaluate(prepared, expr, &mut packet.state).to_string(),
                 })
                 .collect();
         }
@@ -308,18 +314,18 @@ impl Recorder {
     /// Records the result of applying a table.
     pub(crate) fn record_apply(
         &mut self,
-        interpreter: &Interpreter,
+        prepared: &PreparedProgram,
         table: u32,
         hit: bool,
         chosen: &BoundAction,
         entry: Option<u32>,
         objects: &Objects,
     ) {
-        let action = &interpreter.program.actions[chosen.action as usize];
+        let action = &prepared.program.actions[chosen.action as usize];
         let params = action
             .params
             .iter()
-            .zip(chosen.params(&interpreter.program))
+            .zip(chosen.params(&prepared.program))
             .map(|(param, value)| Named { name: param.name.clone(), value: value.to_string() })
             .collect();
         let entry = entry.map(|id| {
@@ -328,7 +334,7 @@ impl Recorder {
             matches.join(", ")
         });
         let kind = EventKind::Table {
-            table: interpreter.program.tables[table as usize].identity.name.clone(),
+            table: prepared.program.tables[table as usize].identity.name.clone(),
             keys: std::mem::take(&mut self.keys),
             hit,
             entry,
@@ -341,21 +347,20 @@ impl Recorder {
     /// Records the end of a block, which continues at the block `next`.
     pub(crate) fn record_block_end(
         &mut self,
-        interpreter: &Interpreter,
+        prepared: &PreparedProgram,
         position: OpPosition,
         next: u32,
     ) {
-        let block = &position.graph.of(&interpreter.program).blocks[position.block as usize];
+        let block = &position.graph.of(&prepared.program).blocks[position.block as usize];
         if let Terminator::Branch { then, .. } = &block.terminator {
             self.push(position.graph, self.span, EventKind::Branch { taken: *then == next });
         }
-        self.record_block_start(interpreter, OpPosition { block: next, ..position });
+        self.record_block_start(prepared, OpPosition { block: next, ..position });
     }
 }
 
-fn operation(interpreter: &Interpreter, position: OpPosition) -> &Op {
-    &position.graph.of(&interpreter.program).blocks[position.block as usize].ops
-        [position.op as usize]
+fn operation(prepared: &PreparedProgram, position: OpPosition) -> &Op {
+    &position.graph.of(&prepared.program).blocks[position.block as usize].ops[position.op as usize]
 }
 
 fn validity_event(program: &Program, header: u32, valid: bool) -> EventKind {
@@ -387,18 +392,18 @@ fn value_text(place: Place, state: &State) -> String {
     value_at(place, state).to_string()
 }
 
-fn evaluate(interpreter: &Interpreter, expr: &Expr, state: &mut State) -> Value {
-    let start = ExprPreparer { stacks: &interpreter.program.stacks }.prepare_wide(expr).push(state);
+fn evaluate(prepared: &PreparedProgram, expr: &Expr, state: &mut State) -> Value {
+    let start = ExprPreparer { stacks: &prepared.program.stacks }.prepare_wide(expr).push(state);
     let words = state.scratch.split_off(start);
     Value { width: expr.width(), words }
 }
 
-fn evaluate_u64(interpreter: &Interpreter, expr: &Expr, state: &mut State) -> u64 {
-    ExprPreparer { stacks: &interpreter.program.stacks }.prepare_saturated(expr).eval(state)
+fn evaluate_u64(prepared: &PreparedProgram, expr: &Expr, state: &mut State) -> u64 {
+    ExprPreparer { stacks: &prepared.program.stacks }.prepare_saturated(expr).eval(state)
 }
 
 fn format_log_message(
-    interpreter: &Interpreter,
+    prepared: &PreparedProgram,
     format: &str,
     args: &[Expr],
     state: &mut State,
@@ -410,9 +415,9 @@ fn format_log_message(
     for piece in pieces {
         match args.next() {
             Some(arg) if arg.width() <= 64 => {
-                message.push_str(&evaluate_u64(interpreter, arg, state).to_string());
+                message.push_str(&evaluate_u64(prepared, arg, state).to_string());
             }
-            Some(arg) => message.push_str(&evaluate(interpreter, arg, state).to_string()),
+            Some(arg) => message.push_str(&evaluate(prepared, arg, state).to_string()),
             None => message.push_str("{}"),
         }
         message.push_str(piece);

@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 
 use libloading::{Library, Symbol};
 
-use crate::design::{BusSettings, Description, Error, PortCounters, PortSettings, Transmitted};
+use crate::interface::{BusSettings, Description, Error, PortCounters, PortSettings, Transmitted};
 
 /// Version of the interface.
 const ABI: u32 = 2;

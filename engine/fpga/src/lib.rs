@@ -6,8 +6,8 @@
 
 mod abi;
 mod design;
+mod interface;
 mod memory;
 
-pub use design::{
-    BusSettings, Description, Design, Error, PortCounters, PortSettings, Transmitted,
-};
+pub use design::Design;
+pub use interface::{BusSettings, Description, Error, PortCounters, PortSettings, Transmitted};

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target};
-use netkv_differ::fuzz_targets;
+use netkv_difftest::fuzz_targets;
 
 fuzz_target!(|data: &[u8]| -> Corpus {
     match std::str::from_utf8(data) {

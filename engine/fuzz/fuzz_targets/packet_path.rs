@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use netkv_differ::fuzz_targets;
+use netkv_difftest::fuzz_targets;
 
 fuzz_target!(|data: &[u8]| fuzz_targets::packet_path(data));

@@ -71,6 +71,21 @@ pub enum Terminator {
     Exit,
 }
 
+impl Terminator {
+    /// The blocks that may follow, in the order of the decision. A block may be there twice.
+    pub fn successors(&self) -> Vec<BlockId> {
+        match self {
+            Self::Jump(block) => vec![*block],
+            Self::Branch { then, otherwise, .. } => vec![*then, *otherwise],
+            Self::Select { cases, default, .. } => {
+                cases.iter().map(|case| case.target).chain([*default]).collect()
+            }
+            Self::Apply(apply) => apply.targets.iter().map(|target| target.block).collect(),
+            Self::Exit => Vec::new(),
+        }
+    }
+}
+
 /// One apply site of a table. The blocks of all inlined actions lead to a common successor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Apply {

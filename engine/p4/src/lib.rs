@@ -6,15 +6,17 @@
 //! tokens
 //!    │  parser          recursive descent
 //! syntax tree (ast)
-//!    │  checker         names, types, constant folding
+//!    │  typecheck       names, types, constant folding
 //! HIR (hir, types)
 //!    │  lowering        inlining, state layout, control-flow graphs, dead-store elimination
 //! netkv_ir::Program     p4info_ids: ids and aliases of its control-plane objects
 //! ```
 //!
-//! If a stage reports errors, the lowering does not run. Four modules serve several stages:
+//! If a stage reports errors, the lowering does not run. Some modules serve several stages:
 //!
+//! - `sources`: options, and the files that a program includes;
 //! - `diagnostics`: errors and warnings;
+//! - `annotations`: annotations of declarations;
 //! - `constant_folding`: arithmetic on constants;
 //! - `side_effects`: analyses of expressions and actions;
 //! - `dead_parameter_stores` (with `storage_locations`) and `argument_temporaries`: properties of
@@ -22,9 +24,9 @@
 
 #![forbid(unsafe_code)]
 
+mod annotations;
 mod argument_temporaries;
 mod ast;
-mod checker;
 mod constant_folding;
 mod dead_parameter_stores;
 mod diagnostics;
@@ -35,24 +37,19 @@ mod p4info_ids;
 mod parser;
 mod preprocessor;
 mod side_effects;
+mod sources;
 mod storage_locations;
 mod token;
+mod typecheck;
 mod types;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use diagnostics::Reporter;
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};
 pub use p4info_details::{FieldDetails, P4InfoDetails};
-
-/// Compiler options, as on a command line.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// Directories that `#include` searches, in order. `core.p4` and `v1model.p4` are built in.
-    pub include_dirs: Vec<PathBuf>,
-    /// Macros: name and value. The value is 1 if none is given.
-    pub defines: Vec<(String, Option<String>)>,
-}
+pub use sources::Options;
+use sources::{Includes, read_source};
 
 /// Result of a successful compilation.
 #[derive(Debug, Clone)]
@@ -70,15 +67,6 @@ pub struct Compiled {
 /// Stack size for the recursive stages, in bytes. The parser bounds the depth of recursion.
 const STACK_BYTES: usize = 256 << 20;
 
-/// The files that `#include` may name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Includes {
-    /// Any file, as for p4c.
-    Any,
-    /// Files below the searched directories: no absolute path, and none with `..`.
-    BelowDirectories,
-}
-
 /// Compiles a file. Its `#include` can name any file.
 pub fn compile_file(path: &Path, options: &Options) -> Result<Compiled, Diagnostics> {
     let name = path.to_string_lossy();
@@ -93,13 +81,6 @@ pub fn compile_file(path: &Path, options: &Options) -> Result<Compiled, Diagnost
             source_line: String::new(),
         }])),
     }
-}
-
-/// The text of a file. Bytes that are not UTF-8 are replaced: p4c accepts them in comments.
-fn read_source(path: &Path) -> std::io::Result<String> {
-    let bytes = std::fs::read(path)?;
-    Ok(String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
 /// Compiles a text, which may come from anywhere: its `#include` can only name files below the
@@ -140,7 +121,7 @@ fn compile(
     let tokens = preprocessor::preprocess(name, source, options, includes, &mut reporter);
     let source_hash = hash_tokens(&tokens);
     let decls = parser::parse(tokens, &mut reporter);
-    let hir = checker::check(&decls, &mut reporter);
+    let hir = typecheck::check(&decls, &mut reporter);
     let program = match hir {
         Some(hir) if reporter.errors() == 0 => lowering::lower(name, &hir, &mut reporter),
         _ => None,

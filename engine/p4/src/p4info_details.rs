@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
+use crate::annotations::Annotations;
 use crate::ast::StructKind;
-use crate::hir::Annotations;
 use crate::types::{Ty, Types};
 
 /// See the module.

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use netkv_ir::Span;
 
+use crate::annotations::Annotations;
 use crate::ast::{Dir, StructKind};
-use crate::hir::Annotations;
 
 /// A type.
 #[derive(Debug, Clone, PartialEq)]

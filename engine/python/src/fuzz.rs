@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netkv_compiled::ExecutorKind;
 use netkv_dataplane::{SwitchOptions, stf};
-use netkv_differ::{
+use netkv_difftest::{
     Campaign, Executors, Medium, Progress, SubjectProgram, recorded_in_stf, resident_bytes,
 };
 use pyo3::exceptions::PyValueError;
@@ -118,7 +118,7 @@ impl Fuzzer {
 /// See `_engine.pyi`.
 #[pyfunction]
 pub fn generate_p4(seed: u64) -> String {
-    netkv_differ::program::generate_portable(seed)
+    netkv_difftest::program::generate_portable(seed)
 }
 
 fn value_error(error: impl ToString) -> PyErr {
@@ -142,7 +142,7 @@ pub fn sample_packets(
 ) -> PyResult<(String, Frames)> {
     let program = program_of(bundle)?;
     let medium = if p4runtime { Medium::P4Runtime } else { Medium::Stf };
-    Ok(py.detach(|| netkv_differ::sample(&program, seed, count, medium)))
+    Ok(py.detach(|| netkv_difftest::sample(&program, seed, count, medium)))
 }
 
 /// See `_engine.pyi`.

@@ -19,6 +19,7 @@ mod key_table;
 mod keys;
 mod mix;
 mod multiget;
+mod operation;
 mod permutation;
 mod random;
 mod ranking;
@@ -33,6 +34,7 @@ pub use key_table::KeyTable;
 pub use keys::{Key, key_id, key_of};
 pub use mix::{Mix, OpKind};
 pub use multiget::{MAX_MULTIGET, MultigetSize};
+pub use operation::Operation;
 pub use permutation::Permutation;
 pub use random::{Random, mix64};
 pub use ranking::{Ranking, Shift};
@@ -40,5 +42,5 @@ pub use sizes::{MAX_VALUE_SIZE, MIN_VALUE_SIZE, ValueSize};
 pub use wire_keys::{
     MAX_KEY_SIZE, MIN_KEY_SIZE, WireKey, key_of_wire, keyspace_id, max_keys, wire_key,
 };
-pub use workload::{MAX_KEYS, Operation, Popularity, Workload, WorkloadConfig};
+pub use workload::{MAX_KEYS, Popularity, Workload, WorkloadConfig};
 pub use zipf::Zipf;

@@ -6,7 +6,7 @@ use crate::ahead::{AHEAD, Ahead};
 use crate::keys::{Key, key_id, key_of};
 use crate::multiget::SizeSampler;
 use crate::wire_keys::{MAX_KEY_SIZE, MIN_KEY_SIZE, max_keys};
-use crate::{Mix, MultigetSize, OpKind, Random, Ranking, Shift, ValueSize, Zipf};
+use crate::{Mix, MultigetSize, OpKind, Operation, Random, Ranking, Shift, ValueSize, Zipf};
 
 /// Maximum number of initial keys of a workload. Memory does not depend on it.
 pub const MAX_KEYS: u64 = 1_000_000_000_000;
@@ -70,21 +70,6 @@ impl WorkloadConfig {
             streams: 1,
         }
     }
-}
-
-/// One operation to carry out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Operation {
-    /// The kind of the operation.
-    pub kind: OpKind,
-    /// Id of the key.
-    pub id: u64,
-    /// The key.
-    pub key: Key,
-    /// Bytes of the value to write; 0 for reads and deletes.
-    pub size: u16,
-    /// Whether the write is to take effect only if the key is unchanged since it was last read.
-    pub conditional: bool,
 }
 
 /// Draws operations (see the crate's documentation).

@@ -23,9 +23,6 @@ pub(crate) enum Drop {
     NoOwner = 3,
     NoRoute = 4,
     Forbidden = 5,
-    Closed = 6,
-    Late = 7,
-    NotSplit = 8,
 }
 
 /// A server: the first and last hash that it owns, and its addresses.

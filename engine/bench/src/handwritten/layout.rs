@@ -24,7 +24,6 @@ pub(crate) const FLAGS: usize = KV_OFFSET + 2;
 pub(crate) const STATUS: usize = KV_OFFSET + 3;
 pub(crate) const LENGTH: usize = KV_OFFSET + 4;
 pub(crate) const SENDER: usize = KV_OFFSET + 6;
-pub(crate) const REQUEST: usize = KV_OFFSET + 8;
 pub(crate) const KEY: usize = KV_OFFSET + 12;
 /// The first byte behind the kv header.
 pub(crate) const KV_END: usize = KV_OFFSET + KV_LEN;

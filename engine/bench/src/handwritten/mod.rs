@@ -1,8 +1,8 @@
 //! Handwritten pipelines: Rust code that processes packets and state exactly as a P4 program does,
 //! with tables of the program's sizes and every check of its parser.
 //!
-//! The yardstick's pipeline is here. Those of other programs are beside their paths, in
-//! `programs`. What several of them need is here, too:
+//! The yardstick's pipeline is here, and NetCache's is beside its paths, in `programs`. What a
+//! program of netkv needs is here, too:
 //!
 //! ```text
 //!   transport, ipv4   checks of the headers up to UDP and of the lengths, IPv4 checksum
@@ -30,7 +30,7 @@ pub(crate) use sampler::Sampler;
 pub(crate) use sketch::{CountMin, count, current, key_hashes};
 pub(crate) use table::GROUP;
 pub use table::Table;
-pub(crate) use transport::{has_header, has_kv, keys_of};
+pub(crate) use transport::{has_kv, keys_of};
 
 use netkv_dataplane::Output;
 

@@ -14,10 +14,9 @@ use super::u16_at;
 
 const IP_PROTOCOL_UDP: u8 = 17;
 
-/// Whether a frame has a header of at least `bytes` bytes for this UDP port; an error if it is
-/// malformed or not IPv4.
+/// Whether a frame has a kv header; an error if it is malformed or not IPv4.
 #[inline]
-pub(crate) fn has_header(frame: &[u8], port: u16, bytes: usize) -> Result<bool, Drop> {
+pub(crate) fn has_kv(frame: &[u8]) -> Result<bool, Drop> {
     if frame.len() < ETHERNET_LEN {
         return Err(Drop::Malformed);
     }
@@ -36,15 +35,16 @@ pub(crate) fn has_header(frame: &[u8], port: u16, bytes: usize) -> Result<bool, 
     if frame.len() < KV_OFFSET {
         return Err(Drop::Malformed);
     }
-    if u16_at(frame, UDP_PORT) != port {
+    if u16_at(frame, UDP_PORT) != NETKV_PORT {
         return Ok(false);
     }
     let (total, udp) = (u16_at(frame, TOTAL_LENGTH), u16_at(frame, UDP_LENGTH));
-    let is_sound = frame.len() >= KV_OFFSET + bytes
+    let is_sound = frame.len() >= KV_OFFSET + KV_LEN
         && total == udp.wrapping_add(IPV4_LEN as u16)
-        && usize::from(udp) >= UDP_LEN + bytes
+        && usize::from(udp) >= UDP_LEN + KV_LEN
         && is_checksum_right(&frame[IPV4..UDP])
-        && frame.len() >= ETHERNET_LEN + usize::from(total);
+        && frame.len() >= ETHERNET_LEN + usize::from(total)
+        && frame[KV_OFFSET] == FORMAT;
     if is_sound { Ok(true) } else { Err(Drop::Malformed) }
 }
 
@@ -58,11 +58,4 @@ pub(crate) fn keys_of(port: u16, frames: &[&[u8]]) -> [Option<Key>; GROUP] {
         *key = frame.get(before + KEY..).and_then(|rest| rest.first_chunk()).copied();
     }
     keys
-}
-
-/// Whether a frame has a kv header; an error if it is malformed or not IPv4.
-#[inline]
-pub(crate) fn has_kv(frame: &[u8]) -> Result<bool, Drop> {
-    let found = has_header(frame, NETKV_PORT, KV_LEN)?;
-    if found && frame[KV_OFFSET] != FORMAT { Err(Drop::Malformed) } else { Ok(found) }
 }

@@ -1,5 +1,6 @@
 //! Frames of all kinds for a switch with a write-back cache.
 
+use netkv_ir::{Match, Value};
 use netkv_wire::{
     CONTROLLER_IP, CONTROLLER_SENDER, CPU_PORT, CacheMetadata, MAX_CACHED_VALUE, Message, Op,
     Sequence, Slot, Stamp, Status, client_ip, crc32, partition, server_ip,
@@ -7,29 +8,27 @@ use netkv_wire::{
 
 use super::all_kinds::{Draw, all_kinds};
 use super::rack;
-use super::write_back::INCARNATION;
+use super::write_back::{AllKinds, INCARNATION};
 use crate::case::Case;
+use crate::control::Control;
+use crate::error::BenchError;
 use crate::traffic::{Arrivals, value_of};
 
 /// A port of an ingress pipeline that has passed the point of a snapshot.
-pub(super) const AFTER_SNAPSHOT_POINT: (u16, u8) = (2, 1);
+const AFTER_SNAPSHOT_POINT: (u16, u8) = (rack::OTHER_PORTS[0], 1);
 /// The snapshot.
-pub(super) const SNAPSHOT: u32 = 9;
+const SNAPSHOT: u32 = 9;
 /// A port of an ingress pipeline that redirects its writes.
-pub(super) const REDIRECTING: (u16, u8) = (3, 2);
+const REDIRECTING: (u16, u8) = (rack::OTHER_PORTS[1], 2);
 /// A port without a clone session, so that replies to it are lost.
 const WITHOUT_SESSION: u16 = 4;
-/// The ports with a clone session.
-pub(super) const WITH_SESSION: [u16; 5] =
-    [rack::CLIENT_PORT, rack::SERVER_PORT, CPU_PORT, AFTER_SNAPSHOT_POINT.0, REDIRECTING.0];
-
 /// The last sequence number of some keys: the next ones wrap.
-pub(super) const LAST_SEQUENCE: u32 = u32::MAX - 1;
+const LAST_SEQUENCE: u32 = u32::MAX - 1;
 /// Number of these keys.
 const KEYS_THAT_WRAP: u32 = 10;
 
 /// The counters of the sequence numbers of these keys.
-pub(super) fn counters() -> impl Iterator<Item = u16> {
+fn counters() -> impl Iterator<Item = u16> {
     (0..KEYS_THAT_WRAP).map(|number| (crc32(&rack::key(number)) % 32_768) as u16)
 }
 
@@ -73,10 +72,41 @@ const OPS_OF_CONTROLLER: [Op; 16] = [
     Op::GetReply,
 ];
 
+/// For a switch that answers requests.
+pub(super) const ALL_KINDS: AllKinds = AllKinds { fill, arrivals };
+
+/// Fills the tables about ingress pipelines and the snapshot, and sets last sequence numbers.
+fn fill(control: &mut Control<'_>) -> Result<(), BenchError> {
+    fill_pipelines(control)?;
+    let last = Value::new(32, LAST_SEQUENCE.into());
+    for counter in counters() {
+        control.write_register("NetkvEgress.sequence.counters", counter.into(), &last)?;
+    }
+    Ok(())
+}
+
+/// Fills the tables about ingress pipelines and the snapshot.
+fn fill_pipelines(control: &mut Control<'_>) -> Result<(), BenchError> {
+    let (after, redirecting) = (AFTER_SNAPSHOT_POINT, REDIRECTING);
+    for (port, pipeline) in [after, redirecting] {
+        let port = Match::Exact(Value::new(9, port.into()));
+        let (table, action) =
+            ("NetkvIngress.ingress_pipeline.ports", "NetkvIngress.ingress_pipeline.of_pipeline");
+        control.insert(table, port, 0, action, &[pipeline.into()])?;
+    }
+    let taking: (_, _, &[u128]) = (after.1, "taking", &[SNAPSHOT as u128]);
+    for (pipeline, action, params) in [taking, (redirecting.1, "redirect", &[])] {
+        let pipeline = Match::Exact(Value::new(8, pipeline.into()));
+        let action = format!("NetkvIngress.snapshot.{action}");
+        control.insert("NetkvIngress.snapshot.snapshot", pipeline, 0, &action, params)?;
+    }
+    Ok(())
+}
+
 /// Frames of all kinds.
-pub(super) fn arrivals(case: &Case) -> Vec<Arrivals> {
+fn arrivals(case: &Case) -> Vec<Arrivals> {
     // Twice as many messages of the controller, since many of them depend on earlier ones.
-    let ports = [&WITH_SESSION[..], &[WITHOUT_SESSION, CPU_PORT]].concat();
+    let ports = [&rack::WITH_SESSION[..], &[WITHOUT_SESSION, CPU_PORT]].concat();
     all_kinds(&ports, |draw, port| {
         let mut value = vec![0; draw.of(&[0, 1, 37, MAX_CACHED_VALUE, MAX_CACHED_VALUE + 1])];
         rack::frame(&any_message(case, draw, port, &mut value))

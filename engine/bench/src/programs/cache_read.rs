@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use netkv_dataplane::Random;
 use netkv_ir::{Match, Value};
 
-use super::{Subject, no_path};
+use super::subject::{Subject, no_path};
 use crate::case::Case;
 use crate::control::Control;
 use crate::error::BenchError;

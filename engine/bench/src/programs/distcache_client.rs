@@ -7,7 +7,8 @@ use netkv_wire::{Load, MAX_VALUE, Message, Op, client_ip, padded, partition, ser
 use super::distcache::{
     LAST, SWITCHES, UPPER, fill_upper_copies, leaf_of_server, spine_of, spine_port,
 };
-use super::{Subject, no_path, rack};
+use super::rack;
+use super::subject::{Subject, no_path};
 use crate::case::Case;
 use crate::control::Control;
 use crate::error::BenchError;

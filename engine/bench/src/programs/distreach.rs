@@ -38,7 +38,7 @@ pub(super) static TAIL: WriteBack = WriteBack {
     chain: true,
     request_stamp: sequenced_stamp,
     turns: |path| if path.frame == Frame::Write && path.cached { TURNS } else { 1 },
-    by_hand: None,
+    all_kinds: None,
     counted: &[],
 };
 
@@ -58,7 +58,7 @@ pub(super) static UPPER: WriteBack = WriteBack {
     chain: true,
     request_stamp: |_, _, _, _| client_stamp(),
     turns: |_| 1,
-    by_hand: None,
+    all_kinds: None,
     counted: &[],
 };
 

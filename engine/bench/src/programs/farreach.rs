@@ -1,13 +1,7 @@
 //! `farreach.p4`: the switch answers reads and writes of cached keys.
 
-use netkv_wire::Key;
-
-use super::all_kinds_write_back::{AFTER_SNAPSHOT_POINT, REDIRECTING, SNAPSHOT, WITH_SESSION};
-use super::farreach_by_hand::{Cached, FarReach, Settings, Snapshot};
-use super::path::Sampling;
-use super::rack;
-use super::write_back::{ANSWERING_PATHS, ByHand, EPOCH, INCARNATION, WriteBack, client_stamp};
-use crate::case::{ALL_KINDS, Case};
+use super::all_kinds_write_back::ALL_KINDS;
+use super::write_back::{ANSWERING_PATHS, INCARNATION, WriteBack, client_stamp};
 
 /// The program `farreach.p4`.
 pub(super) static FARREACH: WriteBack = WriteBack {
@@ -19,7 +13,7 @@ pub(super) static FARREACH: WriteBack = WriteBack {
     chain: false,
     request_stamp: |_, _, _, _| client_stamp(),
     turns: |_| 1,
-    by_hand: Some(by_hand),
+    all_kinds: Some(ALL_KINDS),
     counted: &[
         "NetkvIngress.drop.reasons",
         "NetkvEgress.drop.reasons",
@@ -46,26 +40,3 @@ pub(super) static FARREACH: WriteBack = WriteBack {
         "NetkvEgress.entry.values.array7.cells",
     ],
 };
-
-fn by_hand(case: &Case, sampling: Sampling) -> Box<dyn ByHand> {
-    let settings = Settings { sampling, epoch: EPOCH, is_open: true, incarnation: INCARNATION };
-    let mut pipeline = FarReach::new(rack::forwarding(case), settings);
-    WITH_SESSION.into_iter().for_each(|port| pipeline.insert_session(port));
-    if case.path == ALL_KINDS {
-        let (port, number) = AFTER_SNAPSHOT_POINT;
-        pipeline.set_pipeline(port, number, Snapshot::Taking(SNAPSHOT));
-        let (port, number) = REDIRECTING;
-        pipeline.set_pipeline(port, number, Snapshot::Redirect);
-    }
-    Box::new(pipeline)
-}
-
-impl ByHand for FarReach {
-    fn insert(&mut self, key: Key, entry: u16, generation: u32) {
-        self.insert(key, Cached { entry, generation });
-    }
-
-    fn set_sequence(&mut self, counter: u16, last: u32) {
-        self.set_sequence(counter, last);
-    }
-}

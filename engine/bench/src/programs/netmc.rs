@@ -9,14 +9,15 @@ use netkv_wire::multiget::{
 use netkv_wire::{CPU_PORT, KV_OFFSET, Key, MAX_VALUE, client_ip, mac_of, server_ip};
 
 use super::all_kinds::{Draw, all_kinds};
-use super::netmc_by_hand::{FIELDS, NetMc as ByHand, Server};
-use super::{Subject, no_path, rack};
+use super::rack;
+use super::subject::{Subject, no_path};
 use crate::case::{ALL_KINDS, Case};
 use crate::control::Control;
 use crate::error::BenchError;
-use crate::handwritten::{Forwarding, Pipeline};
 use crate::traffic::{Arrivals, Frames, Traffic, uniform, value_of};
 
+/// SRV fields of the header.
+const FIELDS: u8 = 8;
 /// The number of the rack.
 const RACK: u8 = 1;
 /// The port of recirculation.
@@ -235,17 +236,6 @@ impl Subject for NetMc {
     fn all_kinds(&self, case: &Case) -> Vec<Arrivals> {
         let ports = [rack::CLIENT_PORT, rack::SERVER_PORT, CPU_PORT];
         all_kinds(&ports, |draw, _| any_frame(case, draw))
-    }
-
-    fn handwritten(&self, case: &Case) -> Option<Box<dyn Pipeline>> {
-        let forwarding = Forwarding::new(Vec::new(), rack::routes());
-        let mut pipeline = ByHand::new(forwarding, RACK);
-        for number in 0..rack::SERVERS {
-            let (ip, port) = (server_ip(number), port_of(case, number));
-            let group = has_group(case, number).then_some(port);
-            pipeline.insert(number as u8, Server { mac: mac_of(ip), ip, port, group });
-        }
-        Some(Box::new(pipeline))
     }
 
     fn counted(&self) -> &'static [&'static str] {

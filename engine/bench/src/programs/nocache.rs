@@ -3,12 +3,11 @@
 use netkv_wire::{CPU_PORT, MAX_VALUE, Op, client_ip, padded};
 
 use super::all_kinds::all_kinds;
-use super::nocache_by_hand::NoCache as ByHand;
-use super::{Subject, no_path, rack};
+use super::rack;
+use super::subject::{Subject, no_path};
 use crate::case::Case;
 use crate::control::Control;
 use crate::error::BenchError;
-use crate::handwritten::Pipeline;
 use crate::traffic::{Arrivals, Frames, Traffic, uniform, value_of};
 
 /// The program `nocache.p4`.
@@ -63,10 +62,6 @@ impl Subject for NoCache {
             let value = value_of(number, draw.below(129) as u32);
             rack::frame(&message.with_value(&value))
         })
-    }
-
-    fn handwritten(&self, case: &Case) -> Option<Box<dyn Pipeline>> {
-        Some(Box::new(ByHand::new(rack::forwarding(case))))
     }
 
     fn counted(&self) -> &'static [&'static str] {

@@ -1,6 +1,6 @@
 //! The paths of a switch with a cache: what enters, and what becomes of it.
 
-use super::{Subject, no_path};
+use super::subject::{Subject, no_path};
 use crate::case::{ALL_KINDS, Case};
 use crate::error::BenchError;
 

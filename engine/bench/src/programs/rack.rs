@@ -22,6 +22,11 @@ use crate::traffic::value_of;
 pub(super) const CLIENT_PORT: u16 = 1;
 /// The port of all servers, which are one process.
 pub(super) const SERVER_PORT: u16 = 100;
+/// Other ports, by which frames of all kinds arrive.
+pub(super) const OTHER_PORTS: [u16; 2] = [2, 3];
+/// The ports with a clone session, if the switch replies by clones.
+pub(super) const WITH_SESSION: [u16; 5] =
+    [CLIENT_PORT, SERVER_PORT, CPU_PORT, OTHER_PORTS[0], OTHER_PORTS[1]];
 /// Bytes of a frame without cache metadata and value.
 pub(super) const MIN_FRAME_BYTES: usize = ETHERNET_LEN + IPV4_LEN + UDP_LEN + KV_LEN;
 
@@ -98,7 +103,7 @@ pub(super) fn fill_routes(control: &mut Control<'_>) -> Result<(), BenchError> {
 }
 
 /// The ports of all addresses.
-pub(super) fn routes() -> impl Iterator<Item = (Ip, u16)> {
+fn routes() -> impl Iterator<Item = (Ip, u16)> {
     let servers = (0..SERVERS).map(|server| (server_ip(server), SERVER_PORT));
     servers.chain([(client_ip(CLIENT), CLIENT_PORT), (CONTROLLER_IP, CPU_PORT)])
 }
@@ -121,7 +126,7 @@ pub(super) fn frame(message: &Message<'_>) -> Vec<u8> {
     frame
 }
 
-/// Makes the frame one without a UDP checksum: the pipelines written by hand know none.
+/// Makes the frame one without a UDP checksum, which the handwritten pipeline does not compute.
 pub(super) fn clear_udp_checksum(frame: &mut [u8]) {
     frame[UDP_CHECKSUM..UDP_CHECKSUM + 2].fill(0);
 }

@@ -2,7 +2,6 @@
 //! it forwards to a server or a client. A reply of the switch is a clone, from a second pass through
 //! egress.
 
-use netkv_dataplane::Output;
 use netkv_ir::{Match, Value};
 use netkv_wire::{
     CONTROLLER_IP, CONTROLLER_SENDER, CPU_PORT, Key, MAX_CACHED_VALUE, Op, STAMP_LEN, Sequence,
@@ -10,11 +9,11 @@ use netkv_wire::{
 };
 
 use super::path::{Path, Sampling};
-use super::{Subject, all_kinds_write_back as all_kinds, rack};
+use super::rack;
+use super::subject::Subject;
 use crate::case::{ALL_KINDS, Case};
 use crate::control::Control;
 use crate::error::BenchError;
-use crate::handwritten::Pipeline;
 use crate::traffic::{Arrivals, Frames, Traffic, uniform, value_of};
 
 const MAX_ENTRIES: u32 = 32_768;
@@ -66,22 +65,17 @@ pub(super) struct WriteBack {
     pub request_stamp: fn(path: &Path<Frame>, entry: u32, turn: u32, n: u32) -> Stamp,
     /// How often the sequence of keys of a path is used, with different stamps.
     pub turns: fn(path: &Path<Frame>) -> u32,
-    /// The handwritten pipeline without entries, if there is one.
-    pub by_hand: Option<NewByHand>,
+    /// The frames of all kinds, if the benchmark has some for the program.
+    pub all_kinds: Option<AllKinds>,
     /// See [`Subject::counted`].
     pub counted: &'static [&'static str],
 }
 
-/// Makes a handwritten pipeline for a case.
-pub(super) type NewByHand = fn(&Case, Sampling) -> Box<dyn ByHand>;
-
-/// A handwritten pipeline whose entries can be filled.
-pub(super) trait ByHand: Pipeline {
-    /// Writes the lookup entry of a key.
-    fn insert(&mut self, key: Key, entry: u16, generation: u32);
-
-    /// Sets the last sequence number of the counter with this number.
-    fn set_sequence(&mut self, counter: u16, last: u32);
+/// How a switch gets frames of all kinds.
+pub(super) struct AllKinds {
+    /// Fills what only these frames need.
+    pub fill: fn(&mut Control<'_>) -> Result<(), BenchError>,
+    pub arrivals: fn(&Case) -> Vec<Arrivals>,
 }
 
 /// An entry, with the frames that fill it.
@@ -91,24 +85,6 @@ struct Entry {
     generation: u32,
     /// Port and frame.
     frames: [(u16, Vec<u8>); 3],
-}
-
-/// Fills the tables about ingress pipelines and the snapshot.
-fn fill_pipelines(control: &mut Control<'_>) -> Result<(), BenchError> {
-    let (after, redirecting) = (all_kinds::AFTER_SNAPSHOT_POINT, all_kinds::REDIRECTING);
-    for (port, pipeline) in [after, redirecting] {
-        let port = Match::Exact(Value::new(9, port.into()));
-        let (table, action) =
-            ("NetkvIngress.ingress_pipeline.ports", "NetkvIngress.ingress_pipeline.of_pipeline");
-        control.insert(table, port, 0, action, &[pipeline.into()])?;
-    }
-    let taking: (_, _, &[u128]) = (after.1, "taking", &[all_kinds::SNAPSHOT as u128]);
-    for (pipeline, action, params) in [taking, (redirecting.1, "redirect", &[])] {
-        let pipeline = Match::Exact(Value::new(8, pipeline.into()));
-        let action = format!("NetkvIngress.snapshot.{action}");
-        control.insert("NetkvIngress.snapshot.snapshot", pipeline, 0, &action, params)?;
-    }
-    Ok(())
 }
 
 /// The version stamp of a client's request.
@@ -191,7 +167,7 @@ impl Subject for WriteBack {
     fn fill(&self, case: &Case, control: &mut Control<'_>) -> Result<(), BenchError> {
         rack::check(case, MAX_ENTRIES, MAX_CACHED_VALUE as u32)?;
         rack::fill(case, control)?;
-        for port in all_kinds::WITH_SESSION {
+        for port in rack::WITH_SESSION {
             control.clone_session(u32::from(port), port)?;
         }
         let Sampling { below, hot_threshold } = Path::sampling(self.paths, case, self)?;
@@ -208,12 +184,10 @@ impl Subject for WriteBack {
                 control.insert(table, ip, 0, action, &[])?;
             }
         }
-        if case.path == ALL_KINDS {
-            fill_pipelines(control)?;
-            let last = Value::new(32, all_kinds::LAST_SEQUENCE.into());
-            for counter in all_kinds::counters() {
-                control.write_register("NetkvEgress.sequence.counters", counter.into(), &last)?;
-            }
+        if case.path == ALL_KINDS
+            && let Some(all_kinds) = &self.all_kinds
+        {
+            (all_kinds.fill)(control)?;
         }
         for Entry { number, key, generation, frames } in self.entries(case) {
             let key = Match::Exact(Value::from_bytes(128, &key));
@@ -270,27 +244,7 @@ impl Subject for WriteBack {
     }
 
     fn all_kinds(&self, case: &Case) -> Vec<Arrivals> {
-        if self.by_hand.is_some() { all_kinds::arrivals(case) } else { Vec::new() }
-    }
-
-    fn handwritten(&self, case: &Case) -> Option<Box<dyn Pipeline>> {
-        let sampling = Path::sampling(self.paths, case, self).ok()?;
-        // The state of the pipeline is that of a switch with one pipeline.
-        let new = self.by_hand.filter(|_| case.pipelines == 1)?;
-        let mut pipeline = new(case, sampling);
-        if case.path == ALL_KINDS {
-            all_kinds::counters()
-                .for_each(|counter| pipeline.set_sequence(counter, all_kinds::LAST_SEQUENCE));
-        }
-        let mut out = Output::new();
-        for Entry { number, key, generation, frames } in self.entries(case) {
-            pipeline.insert(key, number, generation);
-            for (port, frame) in &frames {
-                pipeline.process_batch(*port, &[frame], &mut out);
-            }
-            out.clear();
-        }
-        Some(pipeline)
+        self.all_kinds.as_ref().map_or_else(Vec::new, |all_kinds| (all_kinds.arrivals)(case))
     }
 
     fn counted(&self) -> &'static [&'static str] {

@@ -11,7 +11,8 @@ use netkv_wire::{
 
 use super::all_kinds::{Draw, all_kinds};
 use super::path::{Path, Sampling};
-use super::{Subject, rack};
+use super::rack;
+use super::subject::Subject;
 use crate::case::{ALL_KINDS, Case};
 use crate::control::Control;
 use crate::error::BenchError;

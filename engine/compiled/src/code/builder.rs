@@ -9,51 +9,16 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
-use netkv_dataplane::{Graph, Objects, RegisterLayout};
+use netkv_dataplane::Graph;
 use netkv_ir::{Expr, Place, Program, Word};
 
+use super::cells::CellWords;
+use super::copy_loop::Copies;
+use super::recirculation_start::Start;
 use crate::context::Context;
 use crate::plan::Plan;
-
-/// Layouts of the program's objects, which are the same for every switch that runs it.
-#[derive(Debug)]
-pub(crate) struct Shapes {
-    pub(crate) registers: Vec<RegisterLayout>,
-    pub(crate) searches: Vec<Search>,
-}
-
-/// How code looks up a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Search {
-    /// In the slots of a [`netkv_dataplane::ExactMap`], of this number of words. A key may be the
-    /// number of its slot.
-    Exact { slot_words: usize, direct: bool },
-    /// In a [`netkv_dataplane::IntervalMap`] with slots of this number of words, or by a helper if
-    /// the table has too many entries.
-    Intervals { slot_words: usize },
-    /// By a helper.
-    Helper,
-}
-
-impl Search {
-    fn of(objects: &Objects, table: usize) -> Self {
-        match (objects.exact_map(table), objects.interval_slot_words(table)) {
-            (Some(map), _) => Self::Exact { slot_words: map.slot_words(), direct: map.is_direct() },
-            (None, Some(slot_words)) => Self::Intervals { slot_words },
-            (None, None) => Self::Helper,
-        }
-    }
-}
-
-impl Shapes {
-    /// The layouts of the objects of a program.
-    pub(crate) fn new(objects: &Objects, tables: usize) -> Self {
-        Self {
-            registers: objects.registers.layouts().to_vec(),
-            searches: (0..tables).map(|table| Search::of(objects, table)).collect(),
-        }
-    }
-}
+use crate::position::Position;
+use crate::shapes::Shapes;
 
 /// Values of a packet that are not in the state area.
 #[derive(Debug, Clone, Copy)]
@@ -104,18 +69,18 @@ pub(super) struct Builder<'a> {
     /// Whether the function only computes slots to prefetch.
     pub(super) only_slot: bool,
     /// The copies of a multicast packet, of which the current one is compiled.
-    pub(super) copies: Option<super::copies::Copies>,
+    pub(super) copies: Option<Copies>,
     /// Words of a copy that are read from the stack where they are needed.
     pub(super) in_slots: HashMap<Word, cranelift_codegen::ir::StackSlot>,
-    /// The passes that recirculated packets can go on with, and whether the current pass is one.
-    pub(super) passes: Vec<super::passes::Start<'a>>,
-    pub(super) in_further_pass: bool,
+    /// The recirculations that packets can go on with, and whether the current pass is one.
+    pub(super) recirculations: Vec<Start<'a>>,
+    pub(super) in_recirculation: bool,
     /// The parser's position in the current block, as far as it is statically known.
-    pub(super) position: super::position::Position,
+    pub(super) position: Position,
     /// Values that are bits of the received frame: the first bit, and how many.
     pub(super) origins: HashMap<Value, (u32, u32)>,
     /// Values that are words of register cells.
-    pub(super) cells: super::cells::CellWords,
+    pub(super) cells: CellWords,
     /// Values of the headers that the deparser has emitted and that are not written yet, with their
     /// widths.
     pub(super) emitted: Vec<(Vec<Value>, u32)>,
@@ -203,14 +168,14 @@ impl<'a> Builder<'a> {
             only_slot: false,
             copies: None,
             in_slots: HashMap::new(),
-            passes: Vec::new(),
-            in_further_pass: false,
+            recirculations: Vec::new(),
+            in_recirculation: false,
             zero,
             one,
-            position: super::position::Position::default(),
+            position: Position::default(),
             frame_flags: frame_memory(true),
             origins: HashMap::new(),
-            cells: super::cells::CellWords::default(),
+            cells: CellWords::default(),
             emitted: Vec::new(),
             b,
             program,

@@ -6,10 +6,12 @@
 
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use netkv_dataplane::NO_LIMIT;
-use netkv_ir::{HashAlgorithm, HashInput};
+use netkv_ir::HashInput;
 
-use super::bit_string::{frame_bytes, parts_between};
+use super::bit_string::Chunk;
 use super::builder::Builder;
+use super::parts::{frame_bytes, parts_between};
+use crate::checksum_lists::by_header;
 use crate::helpers;
 
 /// Values with their widths, one after the other.
@@ -21,20 +23,6 @@ struct Prefix {
     sum: Value,
     /// 1 if their number is odd, otherwise 0.
     odd: Value,
-}
-
-/// The fields of each header of a list that are next to each other in it.
-fn by_header(data: &[HashInput]) -> impl Iterator<Item = &[HashInput]> {
-    data.chunk_by(|a, b| a.header == b.header)
-}
-
-/// Whether code adds the words of a list itself: there is no varbit, and the fields of a header that
-/// are next to each other are whole bytes.
-pub(crate) fn adds_words(algorithm: HashAlgorithm, data: &[HashInput]) -> bool {
-    let bits = |of: &[HashInput]| of.iter().map(|it| it.value.width()).sum::<u32>();
-    algorithm == HashAlgorithm::Csum16
-        && data.iter().all(|input| input.varbit_length.is_none())
-        && by_header(data).all(|of| bits(of).is_multiple_of(8))
 }
 
 impl Builder<'_> {
@@ -205,7 +193,7 @@ impl Builder<'_> {
         sum
     }
 
-    fn add_chunks(&mut self, mut sum: Value, chunks: &[super::bit_string::Chunk]) -> Value {
+    fn add_chunks(&mut self, mut sum: Value, chunks: &[Chunk]) -> Value {
         for chunk in chunks {
             let value = self.b.ins().bswap(chunk.value);
             let low = self.b.ins().band_imm(value, 0xffff_ffff);

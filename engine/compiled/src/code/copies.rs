@@ -7,14 +7,13 @@
 //! to the switch, with the packet of the copies after it.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{
-    Block, InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value, types,
-};
+use cranelift_codegen::ir::{Block, InstBuilder, StackSlotData, StackSlotKind, Value, types};
 use cranelift_frontend::Variable;
 use netkv_dataplane::{CopyTarget, NO_LIST, Tally, instance};
 use netkv_ir::Word;
 
 use super::builder::{Builder, field, objects_memory};
+use super::copy_loop::{Copies, Kept, Original};
 use crate::context::{GroupView, outcome};
 use crate::helpers;
 use crate::words::Words;
@@ -22,41 +21,11 @@ use crate::words::Words;
 /// Bytes of a target in memory.
 const TARGET: i64 = size_of::<CopyTarget>() as i64;
 
-/// The loop over the copies of a multicast packet.
-pub(super) struct Copies {
-    /// The block that follows each copy but the last.
-    following: Block,
-    /// Whether the current copy is the last one.
-    pub(super) is_last: Value,
-    /// The address of the target after the current one.
-    next: Value,
-    first: Value,
-    original: Original,
-}
-
 /// How the egress of a copy is compiled, to the sent frame.
 pub(super) struct EgressOfCopy<'a> {
     /// The words that it accesses.
     pub(super) accessed: Words,
     pub(super) compile: &'a dyn Fn(&mut Builder<'_>),
-}
-
-/// A packet at the end of ingress.
-struct Original {
-    /// The words of the state area.
-    words: Vec<Kept>,
-    cursor: Value,
-    length: Value,
-}
-
-/// Where a word of the original packet is while its copies are made.
-#[derive(Debug, Clone, Copy)]
-enum Kept {
-    /// It is known, or bits of the received frame.
-    Value(Value),
-    /// In memory: a value that all copies use would be kept for them on the way of packets without
-    /// copies, too.
-    Slot(StackSlot),
 }
 
 impl Builder<'_> {
@@ -169,7 +138,9 @@ impl Builder<'_> {
     fn keep(&mut self, word: Word) -> Kept {
         let value = self.get(word);
         let value = self.b.func.dfg.resolve_aliases(value);
-        if self.in_further_pass || self.number(value).is_some() || self.origins.contains_key(&value)
+        if self.in_recirculation
+            || self.number(value).is_some()
+            || self.origins.contains_key(&value)
         {
             return Kept::Value(value);
         }
@@ -227,7 +198,7 @@ impl Builder<'_> {
         self.follow(|b| {
             b.call(helpers::commit as *const (), &[], false);
         });
-        let is_first = self.copies.is_none() && !self.in_further_pass;
+        let is_first = self.copies.is_none() && !self.in_recirculation;
         self.return_outcome(if !is_first { outcome::SENT_COPY } else { outcome::SENT });
     }
 

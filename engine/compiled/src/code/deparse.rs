@@ -5,9 +5,9 @@ use std::ops::Range;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 
-use super::bit_string::{FrameBytes, Part, frame_bytes, parts_between};
 use super::builder::{Builder, field, out_memory};
 use super::cells::VECTOR;
+use super::parts::{FrameBytes, Part, frame_bytes, parts_between};
 use crate::helpers;
 
 /// Maximum number of changed bytes that are copied with the unchanged ones before and after them,

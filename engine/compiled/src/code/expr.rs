@@ -5,15 +5,11 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use netkv_dataplane::mask;
 use netkv_ir::{BinaryOp, Expr, UnaryOp};
 
 use super::builder::Builder;
 use crate::known;
-
-/// The low `width` bits set.
-pub(crate) const fn mask(width: u32) -> u64 {
-    if width >= 64 { u64::MAX } else { (1 << width) - 1 }
-}
 
 pub(super) fn words(width: u32) -> usize {
     width.div_ceil(64) as usize

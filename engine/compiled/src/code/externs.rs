@@ -6,7 +6,7 @@ use netkv_dataplane::{CounterData, RegisterLayout};
 use netkv_ir::{Expr, HashAlgorithm, HashInput, Op, Place};
 
 use super::builder::{Builder, context_memory, field, objects_memory};
-use super::checksum::adds_words;
+use crate::checksum_lists::adds_words;
 use crate::crc::{self, Crc};
 use crate::helpers::{self, ALGORITHMS};
 

@@ -80,7 +80,7 @@ impl Builder<'_> {
                 None => b.end_frame(),
             };
             if stage.graph == Graph::Egress {
-                self.sent_or_recirculated(next.pass, &rest);
+                self.sent_or_recirculated(next.recirculation, &rest);
             } else {
                 rest(self);
             }

@@ -7,10 +7,10 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     InstBuilder, InstructionData, Opcode, TrapCode, Value, ValueDef, types,
 };
+use netkv_dataplane::mask;
 use netkv_ir::BinaryOp;
 
 use super::builder::Builder;
-use super::expr::mask;
 use crate::known;
 
 impl Builder<'_> {

@@ -22,6 +22,7 @@ mod builder;
 mod cells;
 mod checksum;
 mod copies;
+mod copy_loop;
 mod deparse;
 mod expr;
 mod externs;
@@ -29,29 +30,25 @@ mod fast;
 mod fold;
 mod ops;
 mod parse;
-mod passes;
-mod position;
+mod parts;
+mod recirculation_start;
+mod recirculations;
 mod slots;
 mod table;
 mod unit;
+mod vectors;
 mod wide;
 
 use netkv_dataplane::{Graph, Objects};
 use netkv_ir::Program;
 
-use crate::CompileError;
+use crate::error::CompileError;
 use crate::machine::{Assembler, Machine};
-use crate::passes::passes;
 use crate::paths::{Arrival, common_paths};
 use crate::plan::Plan;
 use crate::prefetch::Prefetch;
-
-pub(crate) use builder::{Search, Shapes};
-pub(crate) use checksum::adds_words;
-pub(crate) use expr::mask;
-pub(crate) use ops::DROP_PORT;
-pub(crate) use position::{reach, successors};
-pub(crate) use unit::{cyclic, topological_order};
+use crate::recirculations::recirculations;
+use crate::shapes::Shapes;
 
 /// The code of a program. Any number of switches can share it.
 pub(crate) struct Code {
@@ -63,8 +60,8 @@ pub(crate) struct Code {
     pub(crate) fast: Option<usize>,
     /// As `fast`, for recirculated frames.
     pub(crate) again: Option<usize>,
-    /// From the fields of a recirculated packet on, for each pass that functions lead to.
-    pub(crate) further: Vec<Option<usize>>,
+    /// From the fields of a recirculated packet on, for each recirculation that functions lead to.
+    pub(crate) from_fields: Vec<Option<usize>>,
     pub(crate) transmit: usize,
     pub(crate) graphs: [usize; 6],
     /// The prefetching, and the number of the function that computes the slots of frames.
@@ -82,8 +79,9 @@ impl Code {
         let shapes = Shapes::new(objects, program.tables.len());
         let paths = [Arrival::Received, Arrival::Recirculated].map(|arrival| {
             let mut parser = common_paths(program, &plan, arrival);
-            let passes = parser.as_mut().map(|parser| passes(program, &plan, parser));
-            (arrival, parser, passes.unwrap_or_default())
+            let recirculations =
+                parser.as_mut().map(|parser| recirculations(program, &plan, parser));
+            (arrival, parser, recirculations.unwrap_or_default())
         });
         if let [_, (_, Some(parser), _)] = &paths {
             plan.set_recirculated_head(program, &parser.variants.cfg);
@@ -91,17 +89,22 @@ impl Code {
         let mut assembler = Assembler::new()?;
         let mut unit = |kind| unit::compile(&mut assembler, program, &plan, &shapes, kind);
         let forward = unit(unit::Kind::Forward { pipelines })?.function;
-        let (mut on_paths, mut further) = ([None; 2], Vec::new());
-        for (on_paths, (arrival, parser, passes)) in on_paths.iter_mut().zip(&paths) {
+        let (mut on_paths, mut from_fields) = ([None; 2], Vec::new());
+        for (on_paths, (arrival, parser, recirculations)) in on_paths.iter_mut().zip(&paths) {
             let Some(parser) = parser else { continue };
-            let passes = unit::Passes { passes, first: further.len(), arrival: *arrival };
+            let recirculations = unit::Recirculations {
+                recirculations,
+                first: from_fields.len(),
+                arrival: *arrival,
+            };
             let unit::Unit { function, origins } =
-                unit(unit::Kind::Fast { parser, passes, pipelines })?;
+                unit(unit::Kind::Fast { parser, recirculations, pipelines })?;
             *on_paths = Some(function);
             for (index, origins) in origins.into_iter().enumerate() {
-                further.push(match origins {
+                from_fields.push(match origins {
                     Some(origins) => {
-                        let kind = unit::Kind::Further { passes, index, origins, pipelines };
+                        let kind =
+                            unit::Kind::Recirculation { recirculations, index, origins, pipelines };
                         Some(unit(kind)?.function)
                     }
                     None => None,
@@ -121,6 +124,6 @@ impl Code {
             }
         };
         let machine = assembler.finish()?;
-        Ok(Self { machine, plan, forward, fast, again, further, transmit, graphs, prefetch })
+        Ok(Self { machine, plan, forward, fast, again, from_fields, transmit, graphs, prefetch })
     }
 }

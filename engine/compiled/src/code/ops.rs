@@ -2,14 +2,12 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use netkv_dataplane::{NO_LIMIT, NO_LIST, Requests};
+use netkv_dataplane::{DROP_PORT, NO_LIMIT, NO_LIST, Requests, mask};
 use netkv_ir::{Expr, Op, Place};
 
 use super::builder::{Builder, Element, field};
-use super::expr::{mask, words};
-
-/// The `egress_spec` that drops a packet.
-pub(crate) const DROP_PORT: u64 = 511;
+use super::expr::words;
+use crate::position::fixed_bytes;
 
 /// Whether the block continues after an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,7 +166,7 @@ impl Builder<'_> {
 
     fn set_valid(&mut self, header: u32) {
         let valid = self.program.headers[header as usize].valid;
-        let fixed = self.constant(u64::from(super::position::fixed_bytes(self.program, header)));
+        let fixed = self.constant(u64::from(fixed_bytes(self.program, header)));
         let old = self.get(valid);
         let (zero, one) = (self.constant(0), self.constant(1));
         let bytes = self.either(old, zero, fixed);
@@ -186,8 +184,7 @@ impl Builder<'_> {
     fn set_invalid(&mut self, header: u32) {
         let info = &self.program.headers[header as usize];
         let valid = self.get(info.valid);
-        let mut bytes =
-            self.constant(u64::from(super::position::fixed_bytes(self.program, header)));
+        let mut bytes = self.constant(u64::from(fixed_bytes(self.program, header)));
         for word in info.fields.iter().filter_map(|field| field.varbit_length) {
             let bits = self.get(word);
             let varbit = self.b.ins().ushr_imm(bits, 3);
@@ -225,7 +222,7 @@ impl Builder<'_> {
     /// `setValid` or `setInvalid` on the element at `distance` bytes from element 0.
     fn set_valid_at(&mut self, first: u32, distance: Value, valid: bool) {
         let header = &self.program.headers[first as usize];
-        let fixed = self.constant(u64::from(super::position::fixed_bytes(self.program, first)));
+        let fixed = self.constant(u64::from(fixed_bytes(self.program, first)));
         let (zero, one) = (self.constant(0), self.constant(1));
         let old = self.load_at(distance, header.valid);
         if valid {

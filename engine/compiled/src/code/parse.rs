@@ -6,8 +6,8 @@ use netkv_ir::{Expr, Op};
 
 use super::builder::Builder;
 use super::ops::Flow;
-use super::position::fixed_bytes;
 use crate::helpers;
+use crate::position::fixed_bytes;
 
 impl Builder<'_> {
     /// Index of one of core.p4's errors in the program.

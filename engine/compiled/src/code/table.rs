@@ -6,10 +6,11 @@ use cranelift_frontend::Switch;
 use netkv_dataplane::HASH_KEYS;
 use netkv_ir::{Apply, BlockId, Expr, MatchKind, Pattern, SelectCase, Terminator};
 
-use super::builder::{Builder, Search, field, objects_memory};
+use super::builder::{Builder, field, objects_memory};
 use crate::context::TableView;
 use crate::helpers;
 use crate::known;
+use crate::shapes::Search;
 
 /// When a case of a select matches.
 enum Matches {

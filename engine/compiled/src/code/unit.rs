@@ -3,22 +3,26 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
-use netkv_dataplane::{CopyTarget, Counts, Graph, NO_LIMIT, NO_LIST, Requests, instance};
+use netkv_dataplane::{
+    CopyTarget, Counts, DROP_PORT, Graph, NO_LIMIT, NO_LIST, Requests, instance,
+};
 use netkv_ir::{BlockId, Cfg, Program};
 
-use super::builder::{Builder, Shapes, field, frame_memory, objects_memory};
+use super::builder::{Builder, field, frame_memory, objects_memory};
 use super::cells::remove_unused_loads;
 use super::copies::EgressOfCopy;
-use super::ops::{DROP_PORT, Flow};
-use super::passes::Origins;
-use super::position::{Position, positions, successors};
-use crate::CompileError;
+use super::ops::Flow;
+use super::recirculation_start::Origins;
+use crate::block_order::{Order, order};
 use crate::context::outcome;
+use crate::error::CompileError;
 use crate::machine::Assembler;
-use crate::passes::Pass;
 use crate::paths::{Arrival, Stage};
 use crate::plan::Plan;
+use crate::position::{Position, positions};
 use crate::prefetch::Lookup;
+use crate::recirculations::Recirculation;
+use crate::shapes::Shapes;
 use crate::words::Words;
 
 /// Maximum number of blocks that one graph runs for one packet, as in the interpreter.
@@ -30,10 +34,15 @@ pub(super) enum Kind<'a> {
     /// From a received frame to the sent frame, in a switch with this number of pipelines.
     Forward { pipelines: usize },
     /// The same for frames on the common paths, which begin in this parser.
-    Fast { parser: &'a Stage, passes: Passes<'a>, pipelines: usize },
+    Fast { parser: &'a Stage, recirculations: Recirculations<'a>, pipelines: usize },
     /// From the end of egress to the sent frame, for recirculated packets that begin a pass. Words of
     /// their headers are in the received frame.
-    Further { passes: Passes<'a>, index: usize, origins: Origins, pipelines: usize },
+    Recirculation {
+        recirculations: Recirculations<'a>,
+        index: usize,
+        origins: Origins,
+        pipelines: usize,
+    },
     /// From a packet in memory at the start of egress to the sent frame.
     Transmit,
     /// One graph over a packet in memory.
@@ -43,10 +52,10 @@ pub(super) enum Kind<'a> {
     Slots(&'a Lookup<'a>),
 }
 
-/// The passes that recirculated packets of a function can go on with.
+/// The recirculations that packets of a function can go on with.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Passes<'a> {
-    pub(super) passes: &'a [Pass],
+pub(super) struct Recirculations<'a> {
+    pub(super) recirculations: &'a [Recirculation],
     /// The number of the first of them.
     pub(super) first: usize,
     /// How the frames of the packets arrive.
@@ -57,7 +66,7 @@ pub(super) struct Passes<'a> {
 pub(super) struct Unit {
     /// Its number in the machine.
     pub(super) function: usize,
-    /// For each pass that it knows, the words that are in the received frame, if packets come there.
+    /// For each recirculation that it knows, the words that are in the received frame, if packets come there.
     pub(super) origins: Vec<Option<Origins>>,
 }
 
@@ -74,20 +83,20 @@ pub(super) fn compile(
     let mut builder = Builder::new(b, program, plan, shapes);
     match kind {
         Kind::Forward { pipelines } => builder.forward(pipelines),
-        Kind::Fast { parser, passes, pipelines } => {
-            builder.set_passes(passes.passes, passes.first);
-            builder.fast(parser, passes.arrival, pipelines);
+        Kind::Fast { parser, recirculations, pipelines } => {
+            builder.set_recirculations(recirculations.recirculations, recirculations.first);
+            builder.fast(parser, recirculations.arrival, pipelines);
         }
-        Kind::Further { passes, index, origins, pipelines } => {
-            builder.set_passes(passes.passes, passes.first);
-            builder.further_pass(index, &origins, passes.arrival, pipelines);
+        Kind::Recirculation { recirculations, index, origins, pipelines } => {
+            builder.set_recirculations(recirculations.recirculations, recirculations.first);
+            builder.recirculation(index, &origins, recirculations.arrival, pipelines);
         }
         Kind::Transmit => builder.transmit(),
         Kind::Graph(graph) => builder.single_graph(graph),
         Kind::Slots(lookup) => builder.slot_addresses(lookup),
     }
     builder.b.seal_all_blocks();
-    let origins = builder.passes.iter_mut().map(|start| start.origins.take()).collect();
+    let origins = builder.recirculations.iter_mut().map(|start| start.origins.take()).collect();
     let loads = std::mem::take(&mut builder.cells).into_loads();
     builder.b.finalize();
     remove_unused_loads(&mut function, &loads);
@@ -405,13 +414,17 @@ impl Builder<'_> {
     }
 
     /// Compiles the rest of the way to the frame, a second time for packets that are recirculated if
-    /// there are some, unless they can go on with this pass.
-    pub(super) fn sent_or_recirculated(&mut self, pass: Option<usize>, rest: &dyn Fn(&mut Self)) {
+    /// there are some, unless they can go on with this recirculation.
+    pub(super) fn sent_or_recirculated(
+        &mut self,
+        recirculation: Option<usize>,
+        rest: &dyn Fn(&mut Self),
+    ) {
         if let Some(recirculates) = self.recirculates() {
             let (again, sent) = (self.new_block(), self.new_block());
             self.b.ins().brif(recirculates, again, &[], sent, &[]);
             self.enter(again);
-            if !pass.is_some_and(|pass| self.begin_pass(pass)) {
+            if !recirculation.is_some_and(|recirculation| self.begin_recirculation(recirculation)) {
                 self.recirculated = true;
                 rest(self);
                 self.recirculated = false;
@@ -592,57 +605,4 @@ impl Builder<'_> {
         let fuel = self.b.ins().iadd_imm(fuel, -1);
         self.b.def_var(self.vars.fuel, fuel);
     }
-}
-
-/// The reachable blocks, in topological order if the graph has no cycle.
-struct Order {
-    order: Vec<BlockId>,
-    cyclic: bool,
-}
-
-/// Whether a graph has a cycle.
-pub(crate) fn cyclic(cfg: &Cfg) -> bool {
-    !cfg.blocks.is_empty() && order(cfg).cyclic
-}
-
-/// The reachable blocks of a graph in topological order. None if it has a cycle.
-pub(crate) fn topological_order(cfg: &Cfg) -> Option<Vec<BlockId>> {
-    if cfg.blocks.is_empty() {
-        return Some(Vec::new());
-    }
-    let Order { order, cyclic } = order(cfg);
-    (!cyclic).then_some(order)
-}
-
-fn order(cfg: &Cfg) -> Order {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Mark {
-        New,
-        Open,
-        Done,
-    }
-    let mut marks = vec![Mark::New; cfg.blocks.len()];
-    let (mut order, mut cyclic) = (Vec::new(), false);
-    // Depth-first search with an explicit stack of blocks and their numbers of visited successors.
-    let mut path = vec![(0u32, successors(&cfg.blocks[0].terminator))];
-    marks[0] = Mark::Open;
-    while let Some((block, left)) = path.last_mut() {
-        match left.pop() {
-            None => {
-                marks[*block as usize] = Mark::Done;
-                order.push(*block);
-                path.pop();
-            }
-            Some(next) => match marks[next as usize] {
-                Mark::New => {
-                    marks[next as usize] = Mark::Open;
-                    path.push((next, successors(&cfg.blocks[next as usize].terminator)));
-                }
-                Mark::Open => cyclic = true,
-                Mark::Done => {}
-            },
-        }
-    }
-    order.reverse();
-    Order { order, cyclic }
 }

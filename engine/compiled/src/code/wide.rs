@@ -2,10 +2,11 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use netkv_dataplane::mask;
 use netkv_ir::{BinaryOp, Expr, UnaryOp};
 
 use super::builder::Builder;
-use super::expr::{mask, words};
+use super::expr::words;
 use crate::helpers::{self, WIDE_OPS};
 
 impl Builder<'_> {

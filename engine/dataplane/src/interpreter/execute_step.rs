@@ -4,15 +4,23 @@ use crate::bits;
 use crate::hash;
 use crate::interpreter::prepared_expr::NarrowExpr;
 use crate::interpreter::prepared_graph::{HashPart, HashValue, Step};
-use crate::interpreter::{Flow, Interpreter};
+use crate::interpreter::prepared_program::PreparedProgram;
 use crate::objects::Objects;
 use crate::packet::Packet;
+use crate::standard_metadata::DROP_PORT;
 use crate::wide;
 
-/// Value of `egress_spec` that drops a packet.
-pub(crate) const DROP_PORT: u64 = 511;
+/// How execution continues after a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flow {
+    Next,
+    /// The graph ends with this parser error.
+    Error(u64),
+    /// The graph ends.
+    End,
+}
 
-impl Interpreter {
+impl PreparedProgram {
     /// Executes one step.
     #[inline]
     pub(crate) fn execute_step(

@@ -1,29 +1,30 @@
 //! The interpreter: the reference executor, and the only one that can trace.
 //!
 //! When a program is loaded, `prepare_graph` and `prepare_expr` convert its graphs to the prepared
-//! form (`prepared_graph`, `prepared_expr`). [`Interpreter`] walks the prepared blocks, and
+//! form (`prepared_program`, `prepared_graph`, `prepared_expr`). [`Interpreter`] walks the prepared blocks, and
 //! `execute_step` executes their steps. Simplicity has priority over speed.
 
-mod execute_step;
+pub(crate) mod execute_step;
 pub(crate) mod prepare_expr;
 mod prepare_graph;
 pub(crate) mod prepared_expr;
 mod prepared_graph;
-
-pub(crate) use execute_step::DROP_PORT;
+pub(crate) mod prepared_program;
 
 use std::sync::Arc;
 
-use netkv_ir::{Program, StandardMetadata};
+use netkv_ir::Program;
 
-use crate::executor::{Executor, Graph};
-use crate::header_codec::{HeaderPlan, StackPlan};
-use crate::interpreter::prepared_graph::{Apply, Block, BlockEnd, Case, WidePattern};
+use crate::executor::Executor;
+use crate::graph::Graph;
 use crate::objects::Objects;
 use crate::packet::Packet;
 use crate::tables::in_range;
 use crate::trace_recorder::{OpPosition, Recorder};
+use execute_step::Flow;
 use prepare_graph::push_keys;
+use prepared_graph::{Apply, BlockEnd, Case, WidePattern};
+use prepared_program::PreparedProgram;
 
 /// Maximum number of blocks that one graph may run for one packet. Only a parser that loops without
 /// extracting anything reaches it.
@@ -32,56 +33,13 @@ const MAX_BLOCKS_RUN: u32 = 65_536;
 /// Executor that walks prepared graphs.
 #[derive(Debug)]
 pub struct Interpreter {
-    pub(crate) program: Arc<Program>,
-    graphs: [Vec<Block>; 6],
-    pub(crate) headers: Vec<HeaderPlan>,
-    pub(crate) stacks: Vec<StackPlan>,
-    pub(crate) standard: StandardMetadata,
-    pub(crate) errors: ParserErrors,
-}
-
-/// Indices of core.p4's errors in the program.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ParserErrors {
-    pub(crate) packet_too_short: u64,
-    pub(crate) stack_out_of_bounds: u64,
-    pub(crate) header_too_short: u64,
-    pub(crate) timeout: u64,
-    pub(crate) invalid_argument: u64,
-}
-
-/// How execution continues after a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flow {
-    Next,
-    /// The graph ends with this parser error.
-    Error(u64),
-    /// The graph ends.
-    End,
+    program: PreparedProgram,
 }
 
 impl Interpreter {
     /// Prepares a validated program.
     pub(crate) fn new(program: &Arc<Program>) -> Self {
-        let error = |name: &str| {
-            let at = program.errors.iter().position(|error| error == name);
-            at.unwrap_or(0) as u64
-        };
-        Self {
-            graphs: Graph::ALL
-                .map(|graph| prepare_graph::prepare_graph(program, graph.of(program))),
-            headers: program.headers.iter().map(HeaderPlan::new).collect(),
-            stacks: program.stacks.iter().map(StackPlan::new).collect(),
-            standard: program.standard_metadata.clone(),
-            errors: ParserErrors {
-                packet_too_short: error("PacketTooShort"),
-                stack_out_of_bounds: error("StackOutOfBounds"),
-                header_too_short: error("HeaderTooShort"),
-                timeout: error("ParserTimeout"),
-                invalid_argument: error("ParserInvalidArgument"),
-            },
-            program: Arc::clone(program),
-        }
+        Self { program: PreparedProgram::new(program) }
     }
 
     fn execute<const TRACE: bool>(
@@ -91,33 +49,33 @@ impl Interpreter {
         objects: &mut Objects,
         mut recorder: Option<&mut Recorder>,
     ) {
-        let blocks = &self.graphs[graph as usize];
+        let blocks = &self.program.graphs[graph as usize];
         let Some(mut block) = blocks.first() else { return };
         let mut position = OpPosition { graph, block: 0, op: 0 };
         if TRACE && let Some(recorder) = recorder.as_deref_mut() {
-            recorder.record_block_start(self, position);
+            recorder.record_block_start(&self.program, position);
         }
         for _ in 0..MAX_BLOCKS_RUN {
             for (op, step) in block.steps.iter().enumerate() {
                 position.op = op as u32;
                 if TRACE && let Some(recorder) = recorder.as_deref_mut() {
-                    recorder.store_inputs(self, position, packet);
+                    recorder.store_inputs(&self.program, position, packet);
                 }
-                let flow = self.execute_step(step, packet, objects);
+                let flow = self.program.execute_step(step, packet, objects);
                 if TRACE && let Some(recorder) = recorder.as_deref_mut() {
-                    recorder.record_effect(self, position, packet, objects, flow);
+                    recorder.record_effect(&self.program, position, packet, objects, flow);
                 }
                 match flow {
                     Flow::Next => {}
                     Flow::End => return,
                     Flow::Error(error) => {
-                        packet.set(self.standard.parser_error, error);
+                        packet.set(self.program.standard.parser_error, error);
                         return;
                     }
                 }
             }
             if TRACE && let Some(recorder) = recorder.as_deref_mut() {
-                recorder.store_keys(self, position, packet);
+                recorder.store_keys(&self.program, position, packet);
             }
             let next =
                 match &block.end {
@@ -143,14 +101,14 @@ impl Interpreter {
                     BlockEnd::Exit => return,
                 };
             if TRACE && let Some(recorder) = recorder.as_deref_mut() {
-                recorder.record_block_end(self, position, next);
+                recorder.record_block_end(&self.program, position, next);
             }
             position = OpPosition { graph, block: next, op: 0 };
             block = &blocks[next as usize];
         }
         objects.counts.endless_graphs += 1;
         if graph == Graph::Parser {
-            packet.set(self.standard.parser_error, self.errors.timeout);
+            packet.set(self.program.standard.parser_error, self.program.errors.timeout);
         }
     }
 
@@ -177,7 +135,7 @@ impl Interpreter {
         recorder: Option<&mut Recorder>,
     ) -> u32 {
         if !apply.selector.is_empty() {
-            self.collect_hash_input(&apply.selector, packet);
+            self.program.collect_hash_input(&apply.selector, packet);
         }
         let at = push_keys(&apply.keys, &mut packet.state);
         let applied = objects.apply(
@@ -205,7 +163,7 @@ impl Interpreter {
         if let Some(recorder) = recorder {
             let action = applied.action.clone();
             let (hit, entry) = (applied.hit, applied.entry);
-            recorder.record_apply(self, apply.table, hit, &action, entry, objects);
+            recorder.record_apply(&self.program, apply.table, hit, &action, entry, objects);
         }
         target.block
     }

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Time between two packets of a file, in nanoseconds.
+pub(super) const PACKET_GAP_NS: u64 = 1_000_000;
+
 /// A command. Names and values are still text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Command {

@@ -20,6 +20,7 @@
 //! packets of a file.
 
 mod command;
+mod error;
 mod literal;
 mod name_lookup;
 mod record;
@@ -34,34 +35,10 @@ use crate::output::Output;
 use crate::switch::{FailedAssertion, Switch};
 use crate::trace::hex;
 
-use command::{Command, Expected};
+use command::{Command, Expected, PACKET_GAP_NS};
+pub use error::StfError;
 pub use record::{frames, record};
 pub use trace::{TracedPacket, trace};
-
-/// An error in an STF file, with its position.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StfError {
-    /// Name of the file.
-    pub name: String,
-    /// Line from 1.
-    pub line: usize,
-    /// Message for the user.
-    pub message: String,
-}
-
-impl StfError {
-    fn new(name: &str, line: usize, message: String) -> Self {
-        Self { name: name.to_owned(), line, message: netkv_ir::shortened(message) }
-    }
-}
-
-impl fmt::Display for StfError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.name, self.line, self.message)
-    }
-}
-
-impl std::error::Error for StfError {}
 
 /// A transmitted frame that differs from the expected one, is missing or was not expected.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -149,9 +126,6 @@ struct ExpectedFrame {
     port: u16,
     frame: Expected,
 }
-
-/// Time between two packets of a file, in nanoseconds.
-const PACKET_GAP_NS: u64 = 1_000_000;
 
 /// Runs a file on a switch. `name` is the file name in messages.
 ///

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::command::{self, Command};
-use super::{PACKET_GAP_NS, StfError, setup};
+use super::command::{self, Command, PACKET_GAP_NS};
+use super::error::StfError;
+use super::setup;
 use crate::output::Output;
 use crate::switch::Switch;
 use crate::trace::hex;

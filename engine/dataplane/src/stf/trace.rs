@@ -1,7 +1,8 @@
 //! Runs an STF file, and traces some of its packets.
 
-use super::command::{self, Command};
-use super::{PACKET_GAP_NS, StfError, setup};
+use super::command::{self, Command, PACKET_GAP_NS};
+use super::error::StfError;
+use super::setup;
 use crate::output::Output;
 use crate::switch::Switch;
 use crate::trace::Trace;

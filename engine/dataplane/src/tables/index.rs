@@ -4,12 +4,21 @@
 
 use netkv_ir::{Match, MatchKind, TableKey};
 
-use super::TableKind;
 use super::exact_map::{ExactMap, SlotAction};
 use super::prefix_trie::PrefixTrie;
 use super::priority_index::PriorityIndex;
 use super::row::Row;
 use crate::wide;
+
+/// The kind of a table, which determines its lookup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TableKind {
+    Exact,
+    /// One lpm key: the longest prefix wins.
+    Lpm,
+    /// Ternary, optional or range keys: the largest priority wins.
+    Priority,
+}
 
 /// The lookup structure of a table.
 #[derive(Debug)]

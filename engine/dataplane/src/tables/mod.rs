@@ -12,7 +12,7 @@
 //! ```
 //!
 //! `interval_map` copies tables with one range or lpm key for compiled code. `row` has the values and
-//! masks of an entry, `key_bytes` the bytes of a key. `reference_model` is
+//! masks of an entry, `ranked_rows` those of a table in their order, `key_bytes` the bytes of a key. `reference_model` is
 //! a linear search that tests compare the structures with.
 
 mod action_profile;
@@ -25,6 +25,7 @@ mod key_bytes;
 mod plane_layout;
 mod prefix_trie;
 mod priority_index;
+mod ranked_rows;
 #[cfg(test)]
 mod reference_model;
 mod row;
@@ -34,7 +35,7 @@ mod sparse_array;
 pub(crate) use action_profile::{Profile, weighted};
 pub(crate) use entry::{BoundAction, Entry, EntryKind};
 pub use exact_map::{ExactMap, HASH_KEYS};
-pub(crate) use index::Index;
+pub(crate) use index::{Index, TableKind};
 pub use interval_map::IntervalMap;
 pub(crate) use row::in_range;
 
@@ -44,16 +45,6 @@ use rustc_hash::FxHashMap;
 use exact_map::SlotAction;
 
 use crate::error::ProgramError;
-
-/// The kind of a table, which determines its lookup.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TableKind {
-    Exact,
-    /// One lpm key: the longest prefix wins.
-    Lpm,
-    /// Ternary, optional or range keys: the largest priority wins.
-    Priority,
-}
 
 /// The identity of an entry in a table: its matches in key order, and its priority.
 type EntryIdentity = (Box<[Match]>, u32);

@@ -24,37 +24,13 @@
 use netkv_ir::{MatchKind, TableKey};
 
 use super::plane_layout::PlaneLayout;
+use super::ranked_rows::{Rank, Rows};
 use super::row::Row;
 use super::row_block::{Block, GROUP_ROWS};
 
 /// Maximum number of rows that are tested one by one. Bit planes are faster from 20 to 40 rows on,
 /// and take at least 16 KiB per byte of the key.
 const MAX_SCANNED_ROWS: usize = 32;
-
-/// Order of the rows in a table: largest priority first, and the oldest of equal ones first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Rank {
-    below_largest: u32,
-    age: u64,
-}
-
-/// Rank and row of each entry, by its id.
-#[derive(Debug, Default)]
-pub(super) struct Rows(Vec<Option<(Rank, Row)>>);
-
-impl Rows {
-    fn installed(&self, id: u32) -> &(Rank, Row) {
-        self.0[id as usize].as_ref().expect("the index names only installed entries")
-    }
-
-    pub(super) fn rank(&self, id: u32) -> Rank {
-        self.installed(id).0
-    }
-
-    pub(super) fn row(&self, id: u32) -> &Row {
-        &self.installed(id).1
-    }
-}
 
 /// Lookup of entries by priority.
 #[derive(Debug)]

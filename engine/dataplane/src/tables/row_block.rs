@@ -6,7 +6,7 @@
 
 use super::bit_planes::{LINE, MAX_GROUPS, Planes};
 use super::plane_layout::PlaneLayout;
-use super::priority_index::{Rank, Rows};
+use super::ranked_rows::{Rank, Rows};
 
 /// Maximum number of rows in a group: one bit of a word each.
 pub(super) const GROUP_ROWS: usize = 64;

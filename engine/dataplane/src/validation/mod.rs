@@ -9,7 +9,7 @@ mod operations;
 use netkv_ir::{Block, Expr, Match, MatchKind, Pattern, Place, Program, Table, Terminator, Value};
 
 use crate::error::ProgramError;
-use crate::executor::Graph;
+use crate::graph::Graph;
 
 /// Maximum size of all registers of a program together, in 64-bit words (4 GiB).
 const MAX_REGISTER_WORDS: u64 = 1 << 29;

@@ -2,10 +2,11 @@
 
 use netkv_ir::{Expr, Op, Place, Terminator, Word};
 
-use super::Lowerer;
-use super::expr::{LValue, RValue, constant};
+use super::expr::constant;
+use super::lowerer::Lowerer;
 use super::operators;
 use super::storage::{Range, Storage, overlap};
+use super::values::{LValue, RValue};
 use crate::hir::BinOp;
 use crate::types::Ty;
 

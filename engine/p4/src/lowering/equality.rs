@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 use netkv_ir::Expr;
 
-use super::Lowerer;
 use super::assignment::varbit_parts;
-use super::expr::{LValue, RValue, constant, unary};
+use super::expr::{constant, unary};
+use super::lowerer::Lowerer;
 use super::operators;
 use super::storage::Storage;
+use super::values::{LValue, RValue};
 use crate::hir::{BinOp, UnOp};
 use crate::types::Ty;
 

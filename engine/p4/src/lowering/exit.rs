@@ -12,8 +12,9 @@
 
 use netkv_ir::Terminator;
 
-use super::instance::{BlockInstance, Object};
-use super::{Caller, Lowerer};
+use super::inlined_call::Caller;
+use super::lowerer::Lowerer;
+use super::objects::{BlockInstance, Object};
 use crate::argument_temporaries::{passed_by_temporary, same_syntax};
 use crate::dead_parameter_stores;
 use crate::hir::{Call, CallArg, Callee, DeclId, HExpr, HExprKind, HLocal, HStmt, HStmtKind};

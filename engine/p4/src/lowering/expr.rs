@@ -5,40 +5,14 @@ use std::rc::Rc;
 use netkv_ir::{Expr, Op, Place, Span, StackId, Terminator, UnaryOp, Value};
 use num_bigint::BigInt;
 
-use super::Lowerer;
+use super::lowerer::Lowerer;
 use super::operators;
-use super::storage::{Storage, UnionStack};
+use super::storage::{Storage, join};
+use super::values::{LValue, RValue};
 use crate::constant_folding;
 use crate::hir::{BinOp, Callee, HExpr, HExprKind, UnOp};
 use crate::side_effects::has_side_effects;
 use crate::types::{INT_WIDTH, Ty};
-
-/// An l-value.
-#[derive(Debug, Clone)]
-pub(super) enum LValue {
-    Storage(Storage),
-    /// A header in a stack, with an index known at run time only.
-    Element(StackId, Expr),
-    /// A field of such a header: the stack, the index, and the place of the field in element 0.
-    ElementField(StackId, Expr, Place),
-    /// A struct or varbit in such a header: the stack, the index, and its storage in element 0.
-    ElementPart(StackId, Expr, Storage),
-    /// A header union in a stack, with an index known at run time only.
-    UnionElement(Rc<UnionStack>, Expr),
-    Slice(Box<LValue>, u32, u32),
-}
-
-/// The value of an expression.
-#[derive(Debug, Clone)]
-pub(super) enum RValue {
-    Scalar(Expr),
-    /// The current value of an l-value.
-    Stored(LValue),
-    /// Members of a struct or of a valid header.
-    List(Vec<RValue>),
-    InvalidHeader,
-    Void,
-}
 
 /// The stack that a value is; of a stack of header unions, the first of its stacks.
 pub(super) fn stack_of(value: &RValue) -> Option<StackId> {
@@ -329,7 +303,7 @@ impl Lowerer<'_> {
                 RValue::Scalar(self.snapshot_scalar(expr))
             }
             RValue::Stored(_) | RValue::List(_) => {
-                let storage = self.allocate(ty, &super::storage::join(&self.path.clone(), "tmp"));
+                let storage = self.allocate(ty, &join(&self.path.clone(), "tmp"));
                 self.assign(&LValue::Storage(storage.clone()), &value, ty);
                 RValue::Stored(LValue::Storage(storage))
             }
@@ -426,7 +400,7 @@ impl Lowerer<'_> {
                 _ => Expr::Mux { cond: Box::new(cond), then: Box::new(a), otherwise: Box::new(b) },
             });
         }
-        let storage = self.allocate(ty, &super::storage::join(&self.path.clone(), "tmp"));
+        let storage = self.allocate(ty, &join(&self.path.clone(), "tmp"));
         let to = LValue::Storage(storage);
         let (yes, no, done) =
             (self.graph.new_block(""), self.graph.new_block(""), self.graph.new_block(""));

@@ -4,12 +4,14 @@ use std::rc::Rc;
 
 use netkv_ir::{Digest, DigestId, Expr, HashInput, Op};
 
-use super::Lowerer;
-use super::expr::{LValue, RValue, constant};
-use super::instance::Object;
+use super::expr::constant;
+use super::lowerer::Lowerer;
+use super::objects::Object;
 use super::operators;
 use super::storage::{Storage, join};
-use crate::hir::{Annotations, BinOp, Call, DeclId, HExpr, HExprKind};
+use super::values::{LValue, RValue};
+use crate::annotations::Annotations;
+use crate::hir::{BinOp, Call, DeclId, HExpr, HExprKind};
 use crate::types::Ty;
 
 impl Lowerer<'_> {

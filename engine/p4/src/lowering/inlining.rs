@@ -8,10 +8,11 @@ use std::rc::Rc;
 use netkv_ir::{Expr, Op, Place};
 
 use super::exit::CopyOutAtExit;
-use super::expr::{LValue, RValue};
-use super::instance::{BlockInstance, Object};
+use super::inlined_call::{Caller, CopyOut, InlinedCall};
+use super::lowerer::Lowerer;
+use super::objects::{BlockInstance, Object};
 use super::storage::{Range, Storage, join, overlap};
-use super::{Caller, CopyOut, InlinedCall, Lowerer};
+use super::values::{LValue, RValue};
 use crate::ast::Dir;
 use crate::dead_parameter_stores::find_dead_parameter_stores;
 use crate::hir::{Call, CallArg, Callee, HExpr, HLocal, HParam};

@@ -7,43 +7,17 @@ use netkv_ir::{
     Register, Span, TableKey, ValueSet,
 };
 
-use super::Lowerer;
-use super::expr::RValue;
+use super::lowerer::Lowerer;
+use super::objects::{BlockInstance, Object};
 use super::storage::join;
-use crate::hir::{
-    Annotations, DeclId, HBlock, HExpr, HExprKind, HInstance, HLocal, HTable, Hir, InstanceKind,
-};
+use super::values::RValue;
+use crate::annotations::Annotations;
+use crate::hir::{HBlock, HExpr, HExprKind, HInstance, HLocal, HTable, Hir, InstanceKind};
 use crate::p4info_details::FieldDetails;
 use crate::types::Ty;
 
 /// Maximum number of elements of a register, as in p4c for bmv2.
 const MAX_REGISTER_SIZE: u32 = i32::MAX as u32;
-
-/// An object that a name denotes at compile time.
-#[derive(Debug, Clone)]
-pub(super) enum Object {
-    Block(Rc<BlockInstance>),
-    Register(u32),
-    Counter(u32),
-    Meter(u32),
-    Profile(u32),
-    Table(u32),
-    ValueSet(u32),
-    /// `packet_in` or `packet_out`.
-    Packet,
-}
-
-/// An instance of a parser or control.
-#[derive(Debug)]
-pub(super) struct BlockInstance {
-    pub block: usize,
-    /// Control-plane path.
-    pub path: String,
-    /// Constructor arguments.
-    pub values: Vec<(DeclId, RValue)>,
-    /// Objects that it contains, and constructor arguments that are objects.
-    pub objects: Vec<(DeclId, Object)>,
-}
 
 impl Lowerer<'_> {
     /// Control-plane name of a declaration at `path`.

@@ -15,12 +15,14 @@
 //!      ├─ table_apply        apply sites of tables
 //!      ├─ externs            externs of v1model
 //!      └─ packet_methods     `packet_in` and `packet_out`
-//! storage             places of variables in the state area
+//! lowerer             its state ─ values, objects, inlined_call: what the state consists of
+//! storage             places of variables in the state area ─ allocation
 //! graph_builder       basic blocks of one graph
 //! dead_store_elimination    pass over a finished graph
 //! target_rules        what bmv2 cannot run, reported for the finished graphs
 //! ```
 
+mod allocation;
 mod assignment;
 mod dead_store_elimination;
 mod equality;
@@ -28,8 +30,11 @@ mod exit;
 mod expr;
 mod externs;
 mod graph_builder;
+mod inlined_call;
 mod inlining;
 mod instance;
+mod lowerer;
+mod objects;
 mod operators;
 mod packet_methods;
 mod parser_states;
@@ -38,105 +43,24 @@ mod storage;
 mod table;
 mod table_apply;
 mod target_rules;
+mod values;
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use netkv_ir::{
-    ActionId, Cfg, ControllerHeader, FieldList, HeaderId, Op, Place, Program, Span, StackId,
-    StandardMetadata, Terminator, Word,
-};
+use netkv_ir::{Cfg, ControllerHeader, FieldList, Place, Program, StandardMetadata, Terminator};
 
 use crate::diagnostics::Reporter;
-use crate::hir::{DeclId, HExpr, HKey, Hir};
+use crate::hir::Hir;
 use crate::p4info_details::{FieldDetails, P4InfoDetails, TypeCollector};
 use crate::p4info_ids;
 use crate::types::Ty;
-use expr::{LValue, RValue};
 use graph_builder::GraphBuilder;
-use instance::{BlockInstance, Object};
+use inlined_call::Caller;
+use lowerer::Lowerer;
+use objects::{BlockInstance, Object};
 use storage::Storage;
-
-/// Maximum number of operations, blocks and instances of a program after inlining.
-const MAX_SIZE: usize = 1_000_000;
-
-/// A call that is being inlined.
-#[derive(Debug, Clone)]
-struct InlinedCall {
-    /// Successor of `return`.
-    done: netkv_ir::BlockId,
-    result: Option<(Storage, Ty)>,
-    /// Copy-outs after the call, left to right.
-    copy_outs: Vec<CopyOut>,
-}
-
-/// The copy-out of one argument after a call.
-#[derive(Debug, Clone)]
-struct CopyOut {
-    to: LValue,
-    from: Storage,
-    ty: Ty,
-    /// An `exit` in the callee copies out, too.
-    at_exit: bool,
-}
-
-/// The kind of declaration whose body is being lowered.
-#[derive(Debug, Clone, Copy)]
-enum Caller {
-    /// A parser or control.
-    Block(usize),
-    Action,
-}
-
-struct Lowerer<'a> {
-    hir: &'a Hir,
-    reporter: &'a mut Reporter,
-    program: Program,
-    /// Current value of each variable. Each inlining of a body replaces those of its variables.
-    env: HashMap<DeclId, RValue>,
-    objects: HashMap<DeclId, Object>,
-    graph: GraphBuilder,
-    inlined_calls: Vec<InlinedCall>,
-    /// Successors of `break` and `continue` in each enclosing loop.
-    loops: Vec<(netkv_ir::BlockId, netkv_ir::BlockId)>,
-    caller: Caller,
-    in_deparser: bool,
-    /// First words of temporaries, which are written once.
-    temps: HashSet<Word>,
-    /// Members of each header, by their position in the header type.
-    header_members: HashMap<HeaderId, Rc<[Storage]>>,
-    /// For each header of a header union: the others.
-    union_headers: HashMap<HeaderId, Rc<[HeaderId]>>,
-    /// For each stack of headers in a stack of header unions: the others.
-    union_stacks: HashMap<StackId, Rc<[StackId]>>,
-    /// Header whose field starts at a word.
-    header_of: HashMap<Word, HeaderId>,
-    details: P4InfoDetails,
-    types: TypeCollector<'a>,
-    /// Actions by declaration and control-plane name.
-    actions: HashMap<(usize, String), ActionId>,
-    /// Kind and control-plane name of all objects.
-    names: HashSet<(&'static str, String)>,
-    /// Positions of the declarations of the program's meters.
-    meter_spans: Vec<Span>,
-    /// Destination of the reads of each direct meter.
-    meter_targets: HashMap<u32, HExpr>,
-    /// Selector keys of the tables of each action profile.
-    selector_inputs: HashMap<u32, Vec<HKey>>,
-    declared_ids: p4info_ids::DeclaredIds,
-    /// Control-plane path of the block being lowered.
-    path: String,
-    span: Span,
-    /// Words for `hit` and the action of an applied table. One pair is enough for all tables,
-    /// because the program reads them right after the apply.
-    apply_result: Option<(Word, Word)>,
-    size: usize,
-    /// Number of words of headers and metadata, which precede the locals.
-    live_out_words: Word,
-    /// Assignments to omit in the action being lowered.
-    dead_stores: Rc<HashSet<crate::dead_parameter_stores::StmtId>>,
-    limit_reported: bool,
-}
+use values::{LValue, RValue};
 
 /// Lowers a program. `None`: errors were reported.
 pub(crate) fn lower(
@@ -221,42 +145,6 @@ fn empty(name: &str, files: Vec<String>) -> Program {
 }
 
 impl Lowerer<'_> {
-    fn push_op(&mut self, op: Op) {
-        let span = self.span;
-        self.graph.push_op(op, span);
-    }
-
-    /// The assertion at the present place of the source.
-    fn assertion(&mut self) -> u32 {
-        let (span, known) = (self.span, &mut self.program.assertions);
-        let found = known.iter().position(|it| *it == span).unwrap_or_else(|| {
-            known.push(span);
-            known.len() - 1
-        });
-        found as u32
-    }
-
-    fn end_block(&mut self, end: Terminator) {
-        let span = self.span;
-        self.graph.end_block(end, span);
-    }
-
-    fn jump(&mut self, to: netkv_ir::BlockId) {
-        let span = self.span;
-        self.graph.jump(to, span);
-    }
-
-    /// True if the program exceeds [`MAX_SIZE`], which is reported once. Inlining can make a small
-    /// source very large.
-    fn too_large(&mut self) -> bool {
-        if self.size + self.graph.size > MAX_SIZE && !self.limit_reported {
-            self.limit_reported = true;
-            let span = self.span;
-            self.reporter.error(span, "The program is too large after its calls are inlined.");
-        }
-        self.limit_reported
-    }
-
     fn lower_program(&mut self) {
         let hir = self.hir;
         self.program.errors = hir.types.errors.iter().map(ToString::to_string).collect();

@@ -2,10 +2,11 @@
 
 use netkv_ir::{Expr, Op, Pattern, Place, SelectCase, StackId, Terminator, Value};
 
-use super::Lowerer;
-use super::expr::{LValue, RValue, constant};
+use super::expr::constant;
+use super::lowerer::Lowerer;
 use super::operators;
 use super::storage::{Storage, join};
+use super::values::{LValue, RValue};
 use crate::hir::{BinOp, Call, HExpr, HExprKind};
 use crate::types::Ty;
 

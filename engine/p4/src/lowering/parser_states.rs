@@ -2,8 +2,8 @@
 
 use netkv_ir::{Expr, Op, Pattern, SelectCase, Terminator};
 
-use super::Lowerer;
-use super::instance::Object;
+use super::lowerer::Lowerer;
+use super::objects::Object;
 use super::storage::join;
 use crate::hir::{HBlock, HTransition, KeySet, Target};
 use crate::side_effects::has_side_effects;

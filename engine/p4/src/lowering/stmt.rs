@@ -2,9 +2,10 @@
 
 use netkv_ir::{Expr, Pattern, SelectCase, Terminator};
 
-use super::expr::{LValue, RValue};
+use super::inlined_call::Caller;
+use super::lowerer::Lowerer;
 use super::storage::join;
-use super::{Caller, Lowerer};
+use super::values::{LValue, RValue};
 use crate::dead_parameter_stores;
 use crate::hir::{Callee, HExpr, HStmt, HStmtKind, HVar};
 use crate::side_effects::contains_call;

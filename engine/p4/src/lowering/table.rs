@@ -6,8 +6,8 @@ use netkv_ir::{
 };
 use num_bigint::BigInt;
 
-use super::Lowerer;
-use super::instance::Object;
+use super::lowerer::Lowerer;
+use super::objects::Object;
 use crate::ast::Dir;
 use crate::constant_folding;
 use crate::hir::{HEntry, HExpr, HParam, HTable, KeySet};

@@ -2,9 +2,9 @@
 
 use netkv_ir::{Apply, ApplyTarget, BlockId, Terminator, Word};
 
-use super::Lowerer;
 use super::inlining::ArgSource;
-use super::instance::Object;
+use super::lowerer::Lowerer;
+use super::objects::Object;
 use super::storage::join;
 use crate::ast::Dir;
 use crate::side_effects::has_side_effects;

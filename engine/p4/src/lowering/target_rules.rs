@@ -134,18 +134,6 @@ fn check_pipeline(graph: &Cfg, is_ingress: bool, reporter: &mut Reporter) {
     }
 }
 
-fn successors(terminator: &Terminator) -> Vec<BlockId> {
-    match terminator {
-        Terminator::Jump(to) => vec![*to],
-        Terminator::Branch { then, otherwise, .. } => vec![*then, *otherwise],
-        Terminator::Select { cases, default, .. } => {
-            cases.iter().map(|case| case.target).chain([*default]).collect()
-        }
-        Terminator::Apply(apply) => apply.targets.iter().map(|target| target.block).collect(),
-        Terminator::Exit => Vec::new(),
-    }
-}
-
 /// bmv2 has one node for each table, so no path may apply a table twice.
 fn check_tables(program: &Program, graph: &Cfg, reporter: &mut Reporter) {
     let mut sites: HashMap<TableId, Vec<BlockId>> = HashMap::new();
@@ -157,10 +145,10 @@ fn check_tables(program: &Program, graph: &Cfg, reporter: &mut Reporter) {
     for (table, blocks) in sites {
         let again = blocks.iter().copied().find(|from| {
             let mut seen = HashSet::new();
-            let mut open = successors(&graph.blocks[*from as usize].terminator);
+            let mut open = graph.blocks[*from as usize].terminator.successors();
             while let Some(at) = open.pop() {
                 if seen.insert(at) {
-                    open.extend(successors(&graph.blocks[at as usize].terminator));
+                    open.extend(graph.blocks[at as usize].terminator.successors());
                 }
             }
             blocks.iter().any(|block| seen.contains(block))

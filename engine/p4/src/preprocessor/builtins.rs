@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::Preprocessor;
 use super::lexer::{Kind, Token};
+use super::state::Preprocessor;
 
 /// Macros with a body, as p4c's back end for bmv2 and its preprocessor define them.
 pub(super) const PREDEFINED: &[&str] =

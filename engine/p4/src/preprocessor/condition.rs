@@ -5,10 +5,10 @@ use std::str::Chars;
 
 use netkv_ir::Span;
 
-use super::Preprocessor;
-use super::expand::Reading;
+use super::contexts::Reading;
 use super::include::header;
 use super::lexer::{Kind, Token};
+use super::state::Preprocessor;
 
 const MAX_DEPTH: usize = 64;
 

@@ -4,9 +4,10 @@ use std::rc::Rc;
 
 use netkv_ir::Span;
 
-use super::Preprocessor;
 use super::builtins::is_dynamic;
+use super::input::Conditional;
 use super::lexer::{Kind, Token, spelling};
+use super::state::Preprocessor;
 use crate::diagnostics::did_you_mean;
 
 const DIRECTIVES: &[&str] = &[
@@ -30,16 +31,6 @@ const DIRECTIVES: &[&str] = &[
     "ident",
     "sccs",
 ];
-
-/// An `#if` whose `#endif` has not been reached.
-pub(super) struct Conditional {
-    pub span: Span,
-    /// The current branch is compiled.
-    pub active: bool,
-    /// All later branches are skipped: one branch was active, or the enclosing text is skipped.
-    done: bool,
-    else_seen: bool,
-}
 
 impl Preprocessor<'_> {
     /// Executes a line that starts with `#`.

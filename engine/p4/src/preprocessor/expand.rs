@@ -4,39 +4,18 @@
 //! that is read again together with the tokens after it. Its macro is disabled until the context
 //! is left; a name that is read meanwhile is painted and stays a name for ever.
 
-use std::rc::Rc;
-
 use netkv_ir::Span;
 
-use super::Preprocessor;
-use super::define::Params;
+use super::contexts::{Context, Reading};
 use super::lexer::{Kind, Token};
+use super::macros::Params;
+use super::state::Preprocessor;
 use super::substitute::{Argument, Call};
 
 const MAX_TOKENS: usize = 2_000_000;
 /// Maximum length of the text that `#` and `##` make, in bytes.
 const MAX_TEXT: usize = 16 << 20;
 const MAX_DEPTH: usize = 300;
-
-/// Tokens to be read before those below.
-pub(super) struct Context {
-    tokens: Vec<Token>,
-    at: usize,
-    /// The macro that they come from.
-    name: Option<Rc<str>>,
-    /// Reading ends here: an argument or a directive.
-    isolated: bool,
-}
-
-/// How the files are read below the contexts.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Reading {
-    Program,
-    /// To find out whether a `(` follows: stops before a directive.
-    Ahead,
-    /// The arguments of a call that started in the file with this index.
-    Arguments(usize),
-}
 
 impl Preprocessor<'_> {
     /// The next token after macro expansion.

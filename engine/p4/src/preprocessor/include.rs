@@ -4,31 +4,16 @@ use std::path::{Component, Path, PathBuf};
 
 use netkv_ir::Span;
 
-use super::Preprocessor;
+use super::input::Marker;
 use super::lexer::{Kind, Token, spelling};
-use crate::{Includes, read_source};
+use super::state::Preprocessor;
+use crate::sources::{Includes, read_source};
 
 const CORE: &str = include_str!("../../include/core.p4");
 const V1MODEL: &str = include_str!("../../include/v1model.p4");
 const MAX_DEPTH: usize = 64;
 /// Line markers with larger numbers are ignored.
 const MAX_MARKED_LINE: u32 = 1 << 30;
-
-/// The origin of the lines after a line marker.
-pub(super) struct Marker {
-    file: u32,
-    /// Number of the first line there.
-    line: u32,
-    /// Line of the marker.
-    after: u32,
-}
-
-impl Marker {
-    pub fn apply(&self, span: &mut Span) {
-        span.file = self.file;
-        span.line = (span.line + self.line).saturating_sub(self.after + 1);
-    }
-}
 
 /// The operand of `#include`.
 pub(super) struct Header {

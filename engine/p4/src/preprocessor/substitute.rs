@@ -3,9 +3,9 @@
 
 use netkv_ir::Span;
 
-use super::Preprocessor;
-use super::define::Params;
 use super::lexer::{Kind, Token, single};
+use super::macros::Params;
+use super::state::Preprocessor;
 
 /// One argument of a macro call.
 #[derive(Debug, Clone, Default)]

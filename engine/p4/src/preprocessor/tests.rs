@@ -4,7 +4,8 @@
 
 use super::{Output, run};
 use crate::diagnostics::{Diagnostic, Reporter, Severity};
-use crate::{Includes, Options, compile_source};
+use crate::sources::Includes;
+use crate::{Options, compile_source};
 
 fn preprocess(text: &str) -> (Output, Vec<Diagnostic>) {
     let mut reporter = Reporter::default();

@@ -1,6 +1,7 @@
 //! The multiget header (NetMC paper, figure 4).
 
-use super::{FIXED_LEN, Groups, MAX_FIELDS, header_len};
+use super::Groups;
+use super::layout::{FIXED_LEN, MAX_FIELDS, header_len};
 use crate::op::wire_enum;
 
 wire_enum! {

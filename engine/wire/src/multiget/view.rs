@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use super::{
-    Answer, Header, MAX_KEY, MAX_KEYS, MIN_KEY, MULTIGET_PORT, ON_BEHALF_LEN, OnBehalf, Op,
-    header_len,
-};
+use super::layout::ON_BEHALF_LEN;
+use super::{Answer, Header, MAX_KEY, MAX_KEYS, MIN_KEY, MULTIGET_PORT, OnBehalf, Op, header_len};
 use crate::view::check_outer;
 use crate::{Ip, KV_OFFSET, MAX_VALUE};
 

@@ -22,7 +22,7 @@ const ARRAYS: [&str; 8] = [
 
 /// The lookup entry of a key.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) struct Cached {
+pub(crate) struct Cached {
     pub entry: u16,
     pub row: u16,
     /// The chunks of the row that belong to the entry.

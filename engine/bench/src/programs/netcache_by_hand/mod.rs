@@ -3,21 +3,19 @@
 mod cache;
 mod hot_keys;
 mod request;
-mod sending;
 
 use netkv_dataplane::Output;
-use netkv_wire::{CPU_PORT, CacheMetadata, Key, Op, Status, crc32, flags};
+use netkv_wire::{CPU_PORT, CacheMetadata, Key, Op, Status, capacity, crc32, flags};
 
 pub(super) use cache::Cached;
 
 use self::cache::Cache;
 use self::hot_keys::HotKeys;
 use self::request::Request;
-use self::sending::ReplyFields;
-use crate::handwritten::layout::{FLAGS, LENGTH, OP};
+use crate::handwritten::layout::{DESTINATION, FLAGS, KV_END, LENGTH, OP, SOURCE, STATUS};
 use crate::handwritten::{
-    Counts, DROP_REASONS, Drop, Forwarding, GROUP, Pipeline, Sampler, enter, has_kv, keys_of,
-    u16_at,
+    Counts, DROP_REASONS, Drop, Forwarding, GROUP, Pipeline, Sampler, address, copy, enter, has_kv,
+    keys_of, send, u16_at,
 };
 
 const GET: u8 = Op::Get.code();
@@ -31,6 +29,14 @@ const EPOCH: u8 = Op::Epoch.code();
 /// Upper halves of the ops between controller and server, and of those about statistics.
 const CONTROLLER: u8 = 2;
 const STATISTICS: u8 = 3;
+
+/// The fields of the kv header that a reply has of its own.
+struct ReplyFields {
+    op: Op,
+    status: Status,
+    flags: u8,
+    length: u16,
+}
 
 /// The program, with its tables and state.
 pub(super) struct NetCache {
@@ -212,6 +218,62 @@ impl NetCache {
         let flags = flags::CACHE_HIT;
         let fields = ReplyFields { op: Op::GetReply, status: Status::Ok, flags, length };
         self.reply(from, request, &fields, None, Some(cached), out)
+    }
+
+    /// Forwards a frame with this metadata, to the owner of its key if it is for the service.
+    #[inline]
+    fn forward(
+        &self,
+        from: u16,
+        request: &Request<'_>,
+        metadata: Option<CacheMetadata>,
+        out: &mut Output,
+    ) -> Result<(), Drop> {
+        self.forward_by_hash(from, request, metadata, || crc32(&request.key()), out)
+    }
+
+    /// The same with the CRC-32 of the key.
+    #[inline]
+    fn forward_by_hash(
+        &self,
+        from: u16,
+        request: &Request<'_>,
+        metadata: Option<CacheMetadata>,
+        hash: impl FnOnce() -> u32,
+        out: &mut Output,
+    ) -> Result<(), Drop> {
+        let destination = address(request.frame, DESTINATION);
+        let owner = self.forwarding.owner(destination, hash)?;
+        let port = self.forwarding.port(&owner.map_or(destination, |owner| owner.ip))?;
+        let length = request.forwarded_length(metadata);
+        send(out, from, port, length, |sent| request.write_forwarded(sent, owner, metadata));
+        Ok(())
+    }
+
+    /// Replies with this metadata, and with the value of a cached key.
+    #[inline]
+    fn reply(
+        &self,
+        from: u16,
+        request: &Request<'_>,
+        fields: &ReplyFields,
+        metadata: Option<CacheMetadata>,
+        value: Option<Cached>,
+        out: &mut Output,
+    ) -> Result<(), Drop> {
+        let port = self.forwarding.port(&address(request.frame, SOURCE))?;
+        let bytes = value.map_or(0, |cached| capacity(cached.bitmap));
+        send(out, from, port, request.reply_length(metadata, bytes), |reply| {
+            request.write_reply(reply, metadata, bytes);
+            reply[OP] = fields.op.code();
+            reply[FLAGS] = fields.flags;
+            reply[STATUS] = fields.status.code();
+            copy(reply, LENGTH, &fields.length.to_be_bytes());
+            if let Some(cached) = value {
+                self.cache.read_value(cached, &mut reply[KV_END..KV_END + bytes]);
+            }
+        });
+        Ok(())
     }
 }
 

@@ -1,0 +1,4 @@
+//! Keys.
+
+/// A key: always 16 bytes.
+pub type Key = [u8; 16];

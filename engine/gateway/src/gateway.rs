@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 
 use netkv_rack::clock;
 use netkv_rack::sys::{Poller, Ready, Waker, Watched};
-use netkv_rack::worker::{Signals, Worker, lock};
+use netkv_rack::lock::lock;
+use netkv_rack::worker::{Signals, Worker};
 use netkv_roles::{Completion, MILLISECOND, Nanos, SECOND};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;

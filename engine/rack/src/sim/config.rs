@@ -11,7 +11,8 @@ use serde::Deserialize;
 use super::channel::ChannelModel;
 use super::event::{MAX_LINKS, MAX_NODES};
 use super::link::LinkModel;
-use crate::config::{LoadConfig, ValueSize, default_key_size, one_rack};
+use crate::config::{LoadConfig, one_rack};
+use crate::workload::{ValueSize, default_key_size};
 
 /// A whole rack.
 #[derive(Debug, Clone, Deserialize)]

@@ -1112,13 +1112,13 @@ class Simulation:
         """Let up to so many threads simulate parts of the rack at the same time, while there is
         enough to do for them (`always`: whenever possible). No result depends on it."""
 
-    def run(self, until: int, *, pass_on: bool = False) -> list[Notice]:
+    def run(self, until: int, *, deliver: bool = False) -> list[Notice]:
         """Advance time to `until`, or to the next arrival at an end of a control channel; returns
         all notices of that moment. `now()` is `until` if there are none. SimulationError: the rack
         cannot continue.
 
-        `pass_on`: frames and answers to plain writes are passed to their control planes
-        (`pass_on_to`), and the time ends at the earliest of their deadlines.
+        `deliver`: frames and answers to plain writes are delivered to their control planes
+        (`deliver_to`), and the time ends at the earliest of their deadlines.
         """
 
     def open_channel(
@@ -1133,7 +1133,7 @@ class Simulation:
         of a packet-in or packet-out without its frame. `writes`: None if no write is plain.
         `size_of` returns the bytes of a table write."""
 
-    def pass_on_to(self, switch: int, controller: Callable[[], Any] | None) -> None:
+    def deliver_to(self, switch: int, controller: Callable[[], Any] | None) -> None:
         """Set the controller that handles the messages of a switch, by a weak reference; None while
         there is none. It is a `Controller` of netkv/sim/controller.py.
 
@@ -1145,7 +1145,7 @@ class Simulation:
 
     def channel_bytes(self, switch: int) -> int:
         """Bytes of the messages in both directions that `write_plain` and `send_frame` have sent or
-        that were passed on."""
+        that were delivered to control planes."""
 
     def write(self, switch: int, token: int) -> bool:
         """Send a table write to the switch; a notice "write" reports its arrival at each pipeline.

@@ -245,7 +245,7 @@ class Controller:
     def switch_stopped(self, switch: SwitchControl) -> None:
         """A switch is down: it neither sends nor receives messages."""
         switch.runs = False
-        self._pass_on(switch)
+        self._set_receiver(switch)
         switch.end_session(requests=True)
         if not self._several:
             self._due = None
@@ -265,7 +265,7 @@ class Controller:
         if not self.runs:
             return
         if self.control_plane.keeps_switches:
-            self._pass_on(switch)
+            self._set_receiver(switch)
             self.simulation.connect(switch.number, True)
             self.handle(base.SwitchFound(switch.name))
         else:
@@ -302,7 +302,7 @@ class Controller:
         self.deadline = self.disk.deadline
         self._saved.clear()
         for switch in self.switches.values():
-            self._pass_on(switch)
+            self._set_receiver(switch)
             self.simulation.connect(switch.number, False)
             switch.end_session(requests=False)
 
@@ -325,7 +325,7 @@ class Controller:
 
     def _begin(self) -> None:
         for switch in self.switches.values():
-            self._pass_on(switch)
+            self._set_receiver(switch)
         self.handle(base.Started(self.disk.saved))
         for switch in self.switches.values():
             if not self._several:
@@ -337,15 +337,15 @@ class Controller:
 
     def _restarted(self, switch: SwitchControl) -> None:
         switch.blank = False
-        self._pass_on(switch)
+        self._set_receiver(switch)
         self.simulation.connect(switch.number, True)
         self.handle(base.SwitchRestarted(switch.name))
 
-    def _pass_on(self, switch: SwitchControl) -> None:
+    def _set_receiver(self, switch: SwitchControl) -> None:
         """Sets whether messages of a switch are for this controller (rule 8)."""
         # Without a cycle, as above.
         reference = weakref.ref(self) if self.runs and switch.runs else None
-        self.simulation.pass_on_to(switch.number, reference)
+        self.simulation.deliver_to(switch.number, reference)
 
     # ------------------------------------------------------------ messages and timers
 
@@ -408,7 +408,7 @@ class Controller:
                 self._at_switch(action)
 
     def handled(self) -> int | None:
-        """The actions of an event are carried out: passes on the answers to those that were not
+        """The actions of an event are carried out: handles the answers to those that were not
         sent. Returns `deadline`."""
         while self._refused:
             self._handle(self._refused.popleft())

@@ -304,9 +304,9 @@ class SimRack(RackOfNodes):
                 if due is not None and due < next_stop:
                     next_stop = due
             # While a switch is out of service, each event may end that.
-            pass_on = failover.idle and not self.controller.counts_actions
+            deliver = failover.idle and not self.controller.counts_actions
             try:
-                notices = self._run_engine(simulation, max(next_stop, now), pass_on)
+                notices = self._run_engine(simulation, max(next_stop, now), deliver)
             except _engine.SimulationError as error:
                 raise NodeError(f"The simulated rack has stopped: {error}.") from error
             self._nanoseconds = now = simulation.now()
@@ -335,11 +335,11 @@ class SimRack(RackOfNodes):
                 return
 
     def _run_engine(
-        self, simulation: _engine.Simulation, until: int, pass_on: bool
+        self, simulation: _engine.Simulation, until: int, deliver: bool
     ) -> list[_engine.Notice]:
         """Runs the engine until `until`, or until something is for a controller that the engine
-        does not pass to the control plane."""
-        return simulation.run(until, pass_on=pass_on)
+        does not deliver to the control plane."""
+        return simulation.run(until, deliver=deliver)
 
     @property
     def controlled(self) -> bool:

@@ -193,16 +193,16 @@ class TimedRack(SimRack):
 
     tells_apart = False
     """Whether control planes get each event from Python, which takes a little longer: otherwise the
-    engine passes most events on, and its time is not known without theirs."""
+    engine delivers most events itself, and its time is not known without theirs."""
 
     engine_cpu = 0.0
     """Processor time that the engine has taken, in seconds."""
 
     def _run_engine(
-        self, simulation: _engine.Simulation, until: int, pass_on: bool
+        self, simulation: _engine.Simulation, until: int, deliver: bool
     ) -> list[_engine.Notice]:
         before = time.thread_time()
-        notices = super()._run_engine(simulation, until, pass_on and not self.tells_apart)
+        notices = super()._run_engine(simulation, until, deliver and not self.tells_apart)
         self.engine_cpu += time.thread_time() - before
         return notices
 

@@ -9,7 +9,7 @@ from netkv.model.network import Network, rack, racks, spine_leaf
 from netkv.model.topology import Topology
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
-from tests.control.fabric import Fabric
+from tests.control.switched_network import SwitchedNetwork
 from tests.schemes.netcache.netcache_rack import key_of
 
 KEYS = [key_of(i) for i in range(40)]
@@ -26,42 +26,42 @@ NETWORKS = {
 EVERY = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS.keys())
 
 
-def nocache(network: Network) -> Fabric:
-    return filled(Fabric(network, "nocache", ForwardingOnly))
+def nocache(network: Network) -> SwitchedNetwork:
+    return filled(SwitchedNetwork(network, "nocache", ForwardingOnly))
 
 
-def netcache(network: Network) -> Fabric:
+def netcache(network: Network) -> SwitchedNetwork:
     def control(topology: Topology) -> NetCache:
         return NetCache(topology, NetCacheParameters(capacity=64, hot_threshold=HOT))
 
-    return filled(Fabric(network, "netcache", control))
+    return filled(SwitchedNetwork(network, "netcache", control))
 
 
-def filled(fabric: Fabric) -> Fabric:
+def filled(switched: SwitchedNetwork) -> SwitchedNetwork:
     for key in KEYS:
-        fabric.owner(key).values[key] = VALUE
-    assert all(control.ready() for control in fabric.controls.values())
-    return fabric
+        switched.owner(key).values[key] = VALUE
+    assert all(control.ready() for control in switched.controls.values())
+    return switched
 
 
-def preloaded(network: Network) -> Fabric:
+def preloaded(network: Network) -> SwitchedNetwork:
     """NetCache, with all keys preloaded by every controller."""
-    fabric = netcache(network)
-    for name in fabric.controls:
-        fabric.handle(name, Preload(tuple(KEYS)))
-    fabric.settle()
-    assert all(control.ready() for control in fabric.controls.values())
-    return fabric
+    switched = netcache(network)
+    for name in switched.controls:
+        switched.handle(name, Preload(tuple(KEYS)))
+    switched.settle()
+    assert all(control.ready() for control in switched.controls.values())
+    return switched
 
 
-def home(fabric: Fabric, key: bytes) -> str:
+def home(switched: SwitchedNetwork, key: bytes) -> str:
     """The switch of the owner of a key."""
-    index = fabric.owner(key).host.index
-    return next(at.switch for at in fabric.network.hosts if at.name == f"server-{index}")
+    index = switched.owner(key).host.index
+    return next(at.switch for at in switched.network.hosts if at.name == f"server-{index}")
 
 
-def clients(fabric: Fabric) -> list[str]:
-    return [at.name for at in fabric.network.hosts if not at.is_server]
+def clients(switched: SwitchedNetwork) -> list[str]:
+    return [at.name for at in switched.network.hosts if not at.is_server]
 
 
 def sender(client: str) -> int:
@@ -72,17 +72,17 @@ def sender(client: str) -> int:
 @EVERY
 def test_every_client_can_access_every_key(network: Network, build: object) -> None:
     assert callable(build)
-    fabric = build(network)
-    for client in clients(fabric):
+    switched = build(network)
+    for client in clients(switched):
         for number, key in enumerate(KEYS):
-            server = fabric.owner(key)
+            server = switched.owner(key)
             served = len(server.served)
             put = Message(Op.PUT, key, 3 * number, sender(client), length=5, value=b"hello")
             get = Message(Op.GET, key, 3 * number + 1, sender(client))
             delete = Message(Op.DELETE, key, 3 * number + 2, sender(client))
-            assert fabric.ask(client, put) == [put.reply()]
-            assert fabric.ask(client, get) == [get.reply(length=5, value=b"hello")]
-            assert fabric.ask(client, delete) == [delete.reply()]
+            assert switched.ask(client, put) == [put.reply()]
+            assert switched.ask(client, get) == [get.reply(length=5, value=b"hello")]
+            assert switched.ask(client, delete) == [delete.reply()]
             assert [message.op for message in server.served[served:]] == [
                 Op.PUT,
                 Op.GET,
@@ -91,39 +91,39 @@ def test_every_client_can_access_every_key(network: Network, build: object) -> N
 
 
 def test_requests_and_replies_pass_every_layer() -> None:
-    fabric = nocache(NETWORKS["three layers"])
+    switched = nocache(NETWORKS["three layers"])
     for key in KEYS:
-        fabric.ask("client-1", Message(Op.GET, key, 1, 1))
-        there, back = fabric.path(Op.GET), fabric.path(Op.GET_REPLY)
+        switched.ask("client-1", Message(Op.GET, key, 1, 1))
+        there, back = switched.path(Op.GET), switched.path(Op.GET_REPLY)
         layers = ["edge", "spine1", "spine2", "leaf"]
         assert [name.split("-")[0] for name in there] == layers
         assert [name.split("-")[0] for name in back] == layers[::-1]
-        assert there[-1] == back[0] == home(fabric, key)
+        assert there[-1] == back[0] == home(switched, key)
 
 
 @EVERY
 def test_reads_of_cached_keys_are_answered_by_the_owners_switch(network: Network) -> None:
-    fabric = preloaded(network)
-    for client in clients(fabric):
+    switched = preloaded(network)
+    for client in clients(switched):
         for key in KEYS:
             get = Message(Op.GET, key, 1, sender(client))
-            (reply,) = fabric.ask(client, get)
+            (reply,) = switched.ask(client, get)
             assert reply.cache_hit
             assert reply.value == VALUE
-            assert fabric.path(Op.GET)[-1] == home(fabric, key)
+            assert switched.path(Op.GET)[-1] == home(switched, key)
             # The reply may pass another spine, but takes a shortest path.
-            back = fabric.path(Op.GET_REPLY)
-            assert len(back) == len(fabric.path(Op.GET)) - 1
-            assert back[-1:] == fabric.path(Op.GET)[:1] or not back
-    assert not any(server.served for server in fabric.servers.values())
+            back = switched.path(Op.GET_REPLY)
+            assert len(back) == len(switched.path(Op.GET)) - 1
+            assert back[-1:] == switched.path(Op.GET)[:1] or not back
+    assert not any(server.served for server in switched.servers.values())
 
 
 @EVERY
 def test_preloaded_keys_are_cached_at_the_owners_switch_only(network: Network) -> None:
-    fabric = preloaded(network)
-    for name, control in fabric.controls.items():
+    switched = preloaded(network)
+    for name, control in switched.controls.items():
         assert isinstance(control, NetCache)
-        assert set(control.cached_keys()) == {key for key in KEYS if home(fabric, key) == name}
+        assert set(control.cached_keys()) == {key for key in KEYS if home(switched, key) == name}
         elsewhere = len(KEYS) - len(control.cached_keys())
         assert control.statistics().get("preloads_elsewhere", 0) == elsewhere
 
@@ -132,61 +132,61 @@ def test_preloaded_keys_are_cached_at_the_owners_switch_only(network: Network) -
 def test_write_of_a_cached_key_updates_its_entry(
     network: Network,
 ) -> None:
-    fabric = preloaded(network)
+    switched = preloaded(network)
     for number, key in enumerate(KEYS):
         value = b"new" * (number % 30)
         put = Message(Op.PUT, key, number, 1, length=len(value), value=value)
-        assert fabric.ask("client-1", put) == [put.reply()]
-        for client in clients(fabric):
-            (reply,) = fabric.ask(client, Message(Op.GET, key, number, sender(client)))
+        assert switched.ask("client-1", put) == [put.reply()]
+        for client in clients(switched):
+            (reply,) = switched.ask(client, Message(Op.GET, key, number, sender(client)))
             assert (reply.cache_hit, reply.value) == (True, value)
-            assert fabric.path(Op.GET)[-1] == home(fabric, key)
+            assert switched.path(Op.GET)[-1] == home(switched, key)
 
 
 @EVERY
 def test_hot_keys_are_reported_and_cached_at_the_owners_switch(
     network: Network,
 ) -> None:
-    fabric = netcache(network)
+    switched = netcache(network)
     for key in KEYS[:8]:
         for request in range(2 * HOT):
-            fabric.ask("client-1", Message(Op.GET, key, request, 1))
-        (reply,) = fabric.ask("client-1", Message(Op.GET, key, 99, 1))
+            switched.ask("client-1", Message(Op.GET, key, request, 1))
+        (reply,) = switched.ask("client-1", Message(Op.GET, key, 99, 1))
         assert reply.cache_hit
-        assert fabric.path(Op.GET)[-1] == home(fabric, key)
+        assert switched.path(Op.GET)[-1] == home(switched, key)
     for plan in network.switches:
-        control = fabric.controls[plan.name]
+        control = switched.controls[plan.name]
         assert isinstance(control, NetCache)
         assert set(control.cached_keys()) == {
-            key for key in KEYS[:8] if home(fabric, key) == plan.name
+            key for key in KEYS[:8] if home(switched, key) == plan.name
         }
         if not plan.topology.has_servers:
-            assert fabric.digests[plan.name] == 0
+            assert switched.digests[plan.name] == 0
             assert control.deadline() is None
-    reports = sum(fabric.digests.values())
+    reports = sum(switched.digests.values())
     elsewhere = sum(
-        control.statistics().get("hot_keys_elsewhere", 0) for control in fabric.controls.values()
+        control.statistics().get("hot_keys_elsewhere", 0) for control in switched.controls.values()
     )
     assert reports - elsewhere == 8
 
 
 @EVERY
 def test_outgrown_is_sent_to_the_nearest_switchs_controller(network: Network) -> None:
-    fabric = preloaded(network)
+    switched = preloaded(network)
     key = KEYS[0]
     generation = next(
         message.cache_metadata.generation
-        for message in fabric.owner(key).answers
+        for message in switched.owner(key).answers
         if message.key == key and message.cache_metadata is not None
     )
-    for packet_ins in fabric.packet_ins.values():
+    for packet_ins in switched.packet_ins.values():
         packet_ins.clear()
-    fabric.owner(key).send_message(Op.OUTGROWN, key, CacheMetadata(generation))
-    fabric.settle()
-    notified = {name for name, packet_ins in fabric.packet_ins.items() if packet_ins}
-    assert notified == {home(fabric, key)}
-    assert fabric.owner(key).answers[-1].op is Op.OUTGROWN_REPLY
-    (reply,) = fabric.ask("client-1", Message(Op.GET, key, 1, 1))
+    switched.owner(key).send_message(Op.OUTGROWN, key, CacheMetadata(generation))
+    switched.settle()
+    notified = {name for name, packet_ins in switched.packet_ins.items() if packet_ins}
+    assert notified == {home(switched, key)}
+    assert switched.owner(key).answers[-1].op is Op.OUTGROWN_REPLY
+    (reply,) = switched.ask("client-1", Message(Op.GET, key, 1, 1))
     assert not reply.cache_hit
     assert reply.value == VALUE
 
@@ -196,39 +196,39 @@ def test_outgrown_is_sent_to_the_nearest_switchs_controller(network: Network) ->
 def test_every_key_is_accessible_while_a_spine_is_down(name: str, build: object) -> None:
     assert callable(build)
     network = NETWORKS[name]
-    fabric = build(network)
+    switched = build(network)
     for spine in (plan.name for plan in network.switches if plan.name.startswith("spine")):
         passed: set[str] = set()
-        fabric.fail(spine)
-        for client in clients(fabric):
+        switched.fail(spine)
+        for client in clients(switched):
             for key in KEYS:
-                (reply,) = fabric.ask(client, Message(Op.GET, key, 1, sender(client)))
+                (reply,) = switched.ask(client, Message(Op.GET, key, 1, sender(client)))
                 assert reply.value == VALUE
-                there, back = fabric.path(Op.GET), fabric.path(Op.GET_REPLY)
+                there, back = switched.path(Op.GET), switched.path(Op.GET_REPLY)
                 assert back in (there[::-1], there[-2::-1]), "all of the chain, or from the cache"
-        fabric.restart(spine)
+        switched.restart(spine)
         for key in KEYS:
-            fabric.ask("client-1", Message(Op.GET, key, 1, 1))
-            passed.update(fabric.path(Op.GET))
+            switched.ask("client-1", Message(Op.GET, key, 1, 1))
+            passed.update(switched.path(Op.GET))
         assert spine in passed, "traffic is spread again"
 
 
 def test_failed_spine_costs_no_cached_key() -> None:
-    fabric = preloaded(NETWORKS["spine-leaf"])
-    fabric.fail("spine-0")
+    switched = preloaded(NETWORKS["spine-leaf"])
+    switched.fail("spine-0")
     for number, key in enumerate(KEYS):
         put = Message(Op.PUT, key, number, 1, length=5, value=b"hello")
-        assert fabric.ask("client-1", put) == [put.reply()]
-        (reply,) = fabric.ask("client-1", Message(Op.GET, key, number, 1))
+        assert switched.ask("client-1", put) == [put.reply()]
+        (reply,) = switched.ask("client-1", Message(Op.GET, key, number, 1))
         assert (reply.cache_hit, reply.value) == (True, b"hello")
 
 
 def test_failed_leaf_costs_only_the_keys_of_its_servers() -> None:
-    fabric = nocache(NETWORKS["spine-leaf"])
-    fabric.fail("leaf-1")
+    switched = nocache(NETWORKS["spine-leaf"])
+    switched.fail("leaf-1")
     for key in KEYS:
-        replies = fabric.ask("client-1", Message(Op.GET, key, 1, 1))
-        assert bool(replies) == (home(fabric, key) == "leaf-0")
-    fabric.restart("leaf-1")
+        replies = switched.ask("client-1", Message(Op.GET, key, 1, 1))
+        assert bool(replies) == (home(switched, key) == "leaf-0")
+    switched.restart("leaf-1")
     for key in KEYS:
-        assert fabric.ask("client-1", Message(Op.GET, key, 1, 1))
+        assert switched.ask("client-1", Message(Op.GET, key, 1, 1))

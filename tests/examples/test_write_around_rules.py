@@ -17,7 +17,7 @@ from netkv.model.messages import Message, Op, decode, encode
 from netkv.model.network import rack
 from netkv.model.topology import SERVICE_IP, client_ip
 from netkv.roles import sequence_stamp
-from tests.control.fabric import Fabric, bundle
+from tests.control.switched_network import SwitchedNetwork, bundle
 from tests.examples.write_around import files, install
 
 KEY = bytes(range(16))
@@ -43,15 +43,15 @@ class SwitchUnderTest:
     def __init__(self, program: str) -> None:
         control = importlib.import_module("write_around.control_plane").WriteAround
         self._program = program
-        self._fabric = Fabric(rack(clients=1, servers=2), program, control)
-        self._fabric.handle(SWITCH, Preload((KEY,)))
-        self._ports = {at.host.ip: at.host.port for at in self._fabric.network.hosts}
+        self._switched = SwitchedNetwork(rack(clients=1, servers=2), program, control)
+        self._switched.handle(SWITCH, Preload((KEY,)))
+        self._ports = {at.host.ip: at.host.port for at in self._switched.network.hosts}
         self._request = 0
 
     def _pass(self, message: Message, source: int, destination: int) -> Message:
         """The message that the switch emits for this one."""
         frame = encode(message, source, destination)
-        ((_, out),) = self._fabric.switches[SWITCH].process(self._ports[source], frame)
+        ((_, out),) = self._switched.switches[SWITCH].process(self._ports[source], frame)
         return decode(out).message
 
     def send(self, op: Op, value: bytes = b"") -> Message:
@@ -65,12 +65,12 @@ class SwitchUnderTest:
         generation = request.stamp.generation if request.stamp else 0
         stamp = sequence_stamp(sequence, generation)
         reply = request.reply(length=len(value), value=value, stamp=stamp)
-        self._pass(reply, self._fabric.owner(KEY).host.ip, client_ip(1))
+        self._pass(reply, self._switched.owner(KEY).host.ip, client_ip(1))
 
     def restart_switch(self) -> None:
-        self._fabric.now += SECOND
-        self._fabric.switches[SWITCH].load(bundle(self._program))
-        self._fabric.handle(SWITCH, SwitchRestarted())
+        self._switched.now += SECOND
+        self._switched.switches[SWITCH].load(bundle(self._program))
+        self._switched.handle(SWITCH, SwitchRestarted())
 
     def hit(self) -> bytes | None:
         """The value with which the switch answers a read; None if it forwards the read."""

@@ -37,9 +37,9 @@ class PythonDriven(SimRack):
         self,
         simulation: _engine.Simulation,
         until: int,
-        pass_on: bool,  # noqa: ARG002 (SimRack)
+        deliver: bool,  # noqa: ARG002 (SimRack)
     ) -> list[_engine.Notice]:
-        return super()._run_engine(simulation, until, pass_on=False)
+        return super()._run_engine(simulation, until, deliver=False)
 
 
 def history(
@@ -97,12 +97,12 @@ def test_observed_writes_have_the_same_effect(scheme: str, pipelines: int) -> No
 
 
 @pytest.mark.parametrize(("scheme", "pipelines"), SCHEMES)
-def test_messages_that_the_engine_passes_on_have_the_same_effect(
+def test_messages_that_the_engine_delivers_have_the_same_effect(
     scheme: str, pipelines: int
 ) -> None:
-    passed_on, _ = history(scheme, pipelines, observed=False)
+    delivered, _ = history(scheme, pipelines, observed=False)
     driven, _ = history(scheme, pipelines, observed=False, kind=PythonDriven)
-    assert passed_on == driven
+    assert delivered == driven
 
 
 class CountingRack(SimRack):
@@ -111,9 +111,9 @@ class CountingRack(SimRack):
     asked = passed = 0
 
     def _run_engine(
-        self, simulation: _engine.Simulation, until: int, pass_on: bool
+        self, simulation: _engine.Simulation, until: int, deliver: bool
     ) -> list[_engine.Notice]:
-        notices = super()._run_engine(simulation, until, pass_on)
+        notices = super()._run_engine(simulation, until, deliver)
         self.asked += sum(notice[0] == "write" for notice in notices)
         self.passed += sum(notice[0] in ("packet-in", "written") for notice in notices)
         return notices

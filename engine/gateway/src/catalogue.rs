@@ -1,48 +1,46 @@
 //! COMMAND, which describes the commands to client libraries and to redis-cli, and HELP.
 
-use crate::client::Client;
 use crate::command::{Command, KeyWords};
 use crate::reply::{Reply, text};
-use crate::request::Words;
-use crate::server::Server;
+use crate::words::Words;
 
 /// COMMAND.
-pub fn all_commands(_: &mut Client, server: &Server, _: &Words<'_>) -> Reply {
-    Reply::Array(server.commands.list().iter().map(|it| entry(it)).collect())
+pub fn all_commands(commands: &[&'static Command], _: &Words<'_>) -> Reply {
+    Reply::Array(commands.iter().map(|it| entry(it)).collect())
 }
 
 /// COMMAND COUNT.
-pub fn count(_: &mut Client, server: &Server, _: &Words<'_>) -> Reply {
-    Reply::Integer(server.commands.list().len() as i64)
+pub fn count(commands: &[&'static Command], _: &Words<'_>) -> Reply {
+    Reply::Integer(commands.len() as i64)
 }
 
 /// COMMAND LIST.
-pub fn names(_: &mut Client, server: &Server, _: &Words<'_>) -> Reply {
-    Reply::Array(server.commands.list().iter().map(|it| text(it.name)).collect())
+pub fn names(commands: &[&'static Command], _: &Words<'_>) -> Reply {
+    Reply::Array(commands.iter().map(|it| text(it.name)).collect())
 }
 
 /// COMMAND INFO [name …]: null for an unknown name.
-pub fn info(client: &mut Client, server: &Server, request: &Words<'_>) -> Reply {
+pub fn info(commands: &[&'static Command], request: &Words<'_>) -> Reply {
     if request.len() == 2 {
-        return all_commands(client, server, request);
+        return all_commands(commands, request);
     }
-    let found = request.from(2).iter().map(|name| named(server, name));
+    let found = request.from(2).iter().map(|name| named(commands, name));
     Reply::Array(found.map(|it| it.map_or(Reply::Null, entry)).collect())
 }
 
 /// COMMAND DOCS [name …]: unknown names are left out.
-pub fn docs(_: &mut Client, server: &Server, request: &Words<'_>) -> Reply {
+pub fn docs(commands: &[&'static Command], request: &Words<'_>) -> Reply {
     let of = |command: &'static Command| (command.name, docs_of(command));
     Reply::Map(if request.len() == 2 {
-        server.commands.list().iter().map(|it| of(it)).collect()
+        commands.iter().map(|it| of(it)).collect()
     } else {
-        request.from(2).iter().filter_map(|name| named(server, name)).map(of).collect()
+        request.from(2).iter().filter_map(|name| named(commands, name)).map(of).collect()
     })
 }
 
 /// HELP of a command with subcommands.
-pub fn help(_: &mut Client, server: &Server, request: &Words<'_>) -> Reply {
-    let container = server.commands.named(&request[0]);
+pub fn help(commands: &[&'static Command], request: &Words<'_>) -> Reply {
+    let container = by_name(commands, &request[0]);
     let head = container.map_or(String::new(), |it| it.name.to_uppercase());
     let mut lines =
         vec![format!("{head} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:")];
@@ -53,10 +51,15 @@ pub fn help(_: &mut Client, server: &Server, request: &Words<'_>) -> Reply {
     Reply::Array(lines.into_iter().map(Reply::Simple).collect())
 }
 
+/// A command by its name in any case.
+fn by_name(commands: &[&'static Command], name: &[u8]) -> Option<&'static Command> {
+    commands.iter().find(|it| it.name.as_bytes().eq_ignore_ascii_case(name)).copied()
+}
+
 /// `client|id` is a subcommand.
-fn named(server: &Server, name: &[u8]) -> Option<&'static Command> {
+fn named(commands: &[&'static Command], name: &[u8]) -> Option<&'static Command> {
     let mut parts = name.splitn(2, |byte| *byte == b'|');
-    let command = server.commands.named(parts.next()?)?;
+    let command = by_name(commands, parts.next()?)?;
     match parts.next() {
         Some(second) if !second.is_empty() => command.subcommand(second),
         _ => Some(command),

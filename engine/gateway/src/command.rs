@@ -1,18 +1,9 @@
-//! The declaration of a command, and the lookup of the command of a request.
-
-use rustc_hash::FxHashMap;
+//! The declaration of a command.
 
 use crate::client::Client;
 use crate::reply::{Reply, failure};
-use crate::request::Words;
 use crate::server::Server;
-use crate::table;
-use crate::work::Stored;
-
-/// Bytes of a request that an error shows.
-const MAX_SHOWN: usize = 128;
-/// The longest name of a command or subcommand, and some bytes: longer names are unknown.
-const MAX_NAME: usize = 16;
+use crate::words::Words;
 
 /// One command, or a subcommand of one.
 #[derive(Debug)]
@@ -44,10 +35,37 @@ pub struct Command {
 pub enum Action {
     /// By the gateway, without the rack.
     Local(fn(&mut Client, &Server, &Words<'_>) -> Reply),
+    /// By the gateway, from the declarations of all commands.
+    Catalogue(fn(&[&'static Command], &Words<'_>) -> Reply),
     /// By the rack.
     Stored(Stored),
     /// By its subcommands.
     Container,
+}
+
+/// The commands that the rack executes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored {
+    /// GET: the value.
+    Get,
+    /// STRLEN: the length of the value.
+    Length,
+    /// TYPE: every value is a string.
+    Kind,
+    /// TTL and PTTL: -1: it never expires; -2: it does not exist.
+    Expiry,
+    /// EXISTS: a repeated key counts each time.
+    Exists,
+    /// MGET: one multiget of the rack; all values or an error.
+    Multiget,
+    /// SET.
+    Put,
+    /// MSET: one SET for each key, all concurrently.
+    PutEach,
+    /// DEL and UNLINK: the number of deleted keys.
+    Delete,
+    /// DBSIZE: keys that were stored through this gateway. A rack cannot list its keys.
+    Count,
 }
 
 /// Which words of a request are keys.
@@ -90,103 +108,14 @@ impl Command {
         self.subcommands.iter().find(|it| it.own_name().as_bytes().eq_ignore_ascii_case(name))
     }
 
-    fn takes(&self, words: usize) -> bool {
+    /// Whether a request may have so many words.
+    pub fn takes(&self, words: usize) -> bool {
         let words = words as i64;
         if self.arity > 0 { words == self.arity } else { words >= -self.arity }
-    }
-
-    fn wrong_number(&self) -> Reply {
-        wrong_number(self.name)
     }
 }
 
 /// The error for a wrong number of words.
 pub fn wrong_number(name: &str) -> Reply {
     failure(format!("ERR wrong number of arguments for '{name}' command"))
-}
-
-/// The commands of a gateway.
-#[derive(Debug)]
-pub struct Commands {
-    list: Vec<&'static Command>,
-    by_name: FxHashMap<&'static [u8], &'static Command>,
-    separate_mset: bool,
-}
-
-impl Commands {
-    /// All commands; MSET only if it may write each key separately.
-    pub fn new(separate_mset: bool) -> Self {
-        let list: Vec<_> = table::commands(separate_mset).collect();
-        let by_name = list.iter().map(|it| (it.name.as_bytes(), *it)).collect();
-        Self { list, by_name, separate_mset }
-    }
-
-    /// All commands in order.
-    pub fn list(&self) -> &[&'static Command] {
-        &self.list
-    }
-
-    /// A command by its name in any case.
-    pub fn named(&self, name: &[u8]) -> Option<&'static Command> {
-        let mut lower = [0; MAX_NAME];
-        let lower = lower.get_mut(..name.len())?;
-        lower.copy_from_slice(name);
-        lower.make_ascii_lowercase();
-        self.by_name.get(&*lower).copied()
-    }
-
-    /// The command of a request with valid arguments.
-    ///
-    /// # Errors
-    ///
-    /// The error that Redis sends, or that of a command which a rack cannot execute.
-    pub fn find(
-        &self,
-        client: &mut Client,
-        request: &Words<'_>,
-    ) -> Result<&'static Command, Reply> {
-        let name = &request[0];
-        if let Some(error) = table::refused(client, name, self.separate_mset) {
-            return Err(error);
-        }
-        let Some(mut command) = self.named(name) else {
-            return Err(failure(unknown(request)));
-        };
-        if !command.subcommands.is_empty() && request.len() > 1 {
-            let word = &request[1];
-            command = command.subcommand(word).ok_or_else(|| {
-                let mut text = b"ERR unknown subcommand '".to_vec();
-                text.extend_from_slice(&word[..word.len().min(MAX_SHOWN)]);
-                text.extend_from_slice(b"'. Try ");
-                text.extend(command.name.bytes().map(|byte| byte.to_ascii_uppercase()));
-                text.extend_from_slice(b" HELP.");
-                failure(text)
-            })?;
-        }
-        if !command.takes(request.len()) {
-            return Err(command.wrong_number());
-        }
-        match command.check.and_then(|check| check(request)) {
-            Some(error) => Err(error),
-            None => Ok(command),
-        }
-    }
-}
-
-fn unknown(request: &Words<'_>) -> Vec<u8> {
-    let name = &request[0];
-    let mut text = b"ERR unknown command '".to_vec();
-    text.extend_from_slice(&name[..name.len().min(MAX_SHOWN)]);
-    text.extend_from_slice(b"', with args beginning with: ");
-    let begin = text.len();
-    for word in request.from(1).iter() {
-        let shown = text.len() - begin;
-        if shown >= MAX_SHOWN {
-            break;
-        }
-        text.push(b'\'');
-        text.extend_from_slice(&word[..word.len().min(MAX_SHOWN - shown)]);
-        text.extend_from_slice(b"' ");
-    }
-    text
 }

@@ -13,7 +13,7 @@
 //!    ASCII, as older versions of TLS and binary protocols do: a server that the page belongs to can
 //!    choose bytes of the first message of TLS, line feeds included.
 
-use crate::request::Words;
+use crate::words::Words;
 
 /// Whether a request is a line of another protocol (rules 1 and 2). `is_command`: whether the
 /// gateway has a command of this name.

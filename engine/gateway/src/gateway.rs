@@ -20,13 +20,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use netkv_rack::clock;
+use netkv_rack::lock::lock;
 use netkv_rack::sys::{Poller, Ready, Waker, Watched};
-use netkv_rack::worker::{Signals, Worker, lock};
+use netkv_rack::worker::{Signals, Worker};
 use netkv_roles::{Completion, MILLISECOND, Nanos, SECOND};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-use crate::command::Commands;
+use crate::commands::Commands;
 use crate::failure::RackTexts;
 use crate::keys::{Encoding, Keys};
 use crate::known::{Known, MAX_KNOWN};
@@ -119,11 +120,12 @@ impl Gateway {
             port: address.port(),
             max_clients: settings.max_clients,
             started: Instant::now(),
-            commands: Commands::new(settings.separate_mset),
             counters: Counters::default(),
         };
         let texts = RackTexts { keys, timeout: settings.timeout_s };
-        let machine = Machine::new(server, texts, Known::new(MAX_KNOWN), settings.under_way);
+        let commands = Commands::new(settings.separate_mset);
+        let known = Known::new(MAX_KNOWN);
+        let machine = Machine::new(server, commands, texts, known, settings.under_way);
         let timeout = Duration::try_from_secs_f64(settings.timeout_s)
             .map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
         Ok(Self {

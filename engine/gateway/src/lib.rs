@@ -2,9 +2,9 @@
 //!
 //! | module | |
 //! |---|---|
-//! | `request`, `inline` | bytes of a connection → requests, with limits |
+//! | `words`, `request`, `inline` | bytes of a connection → requests, with limits |
 //! | `reply` | replies → bytes, RESP2 and RESP3 |
-//! | `command`, `table` | the declaration of commands, and all of them |
+//! | `command`, `table`, `commands` | the declaration of commands, all of them, and that of a request |
 //! | `local`, `catalogue`, `glob` | commands that the gateway answers itself |
 //! | `work` | commands that the rack executes: their operations and replies |
 //! | `keys`, `failure`, `text` | keys on the wire, errors of the rack, keys in texts |
@@ -21,6 +21,7 @@
 mod catalogue;
 mod client;
 mod command;
+mod commands;
 mod connection;
 mod failure;
 mod foreign;
@@ -39,6 +40,7 @@ mod request;
 mod server;
 mod table;
 mod text;
+mod words;
 mod work;
 
 pub use gateway::{Gateway, Settings};

@@ -7,8 +7,9 @@ use crate::client::Client;
 use crate::command::wrong_number;
 use crate::glob;
 use crate::reply::{Reply, Version, failure, ok, text};
-use crate::request::{MAX_WORD, Words, integer};
+use crate::request::MAX_WORD;
 use crate::server::Server;
+use crate::words::{Words, integer};
 
 /// Version of Redis that the gateway reports; clients use it to choose commands.
 const REDIS_VERSION: &str = "7.0.0";

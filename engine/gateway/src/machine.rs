@@ -21,7 +21,8 @@ use netkv_roles::{Completion, Outcome, Slots};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::command::{Action, Command, KeyWords};
+use crate::command::{Action, Command, KeyWords, Stored};
+use crate::commands::Commands;
 use crate::connection::Connection;
 use crate::failure::RackTexts;
 use crate::foreign;
@@ -29,9 +30,10 @@ use crate::known::Known;
 use crate::order::CommandId;
 use crate::permits::Permits;
 use crate::reply::{Reply, Version, failure};
-use crate::request::{ProtocolError, Words};
+use crate::request::ProtocolError;
 use crate::server::Server;
-use crate::work::{Operating, Stored, Work, of_token};
+use crate::words::Words;
+use crate::work::{Operating, Work, of_token};
 
 /// A command of the rack that was not answered.
 #[derive(Debug)]
@@ -55,6 +57,7 @@ struct Pending {
 #[derive(Debug)]
 pub struct Machine {
     server: Server,
+    commands: Commands,
     texts: RackTexts,
     known: Known,
     connections: FxHashMap<u64, Connection>,
@@ -73,9 +76,16 @@ pub struct Machine {
 
 impl Machine {
     /// A gateway without clients; `under_way` limits its concurrent operations.
-    pub fn new(server: Server, texts: RackTexts, known: Known, under_way: u32) -> Self {
+    pub fn new(
+        server: Server,
+        commands: Commands,
+        texts: RackTexts,
+        known: Known,
+        under_way: u32,
+    ) -> Self {
         Self {
             server,
+            commands,
             texts,
             known,
             connections: FxHashMap::default(),
@@ -229,16 +239,17 @@ impl Machine {
     }
 
     fn begin(&mut self, id: u64, request: &Words<'_>) {
-        if foreign::is_foreign(request, |name| self.server.commands.named(name).is_some()) {
+        if foreign::is_foreign(request, |name| self.commands.named(name).is_some()) {
             return self.refuse_foreign(id);
         }
         self.server.counters.commands += 1;
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let client = &mut connection.client;
-        let reply = match self.server.commands.find(client, request) {
+        let reply = match self.commands.find(client, request) {
             Err(error) => error,
             Ok(command) => match command.action {
                 Action::Local(run) => run(client, &self.server, request),
+                Action::Catalogue(run) => run(self.commands.list(), request),
                 Action::Container => crate::command::wrong_number(command.name),
                 Action::Stored(stored) => match &self.lost {
                     Some(why) => not_connected(why),

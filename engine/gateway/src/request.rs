@@ -7,11 +7,10 @@
 //! 3. All requests before a malformed one are returned; then the error, again and again: the rest of
 //!    the bytes cannot be parsed.
 
-use std::ops::Index;
-
 use crate::foreign;
 use crate::inline;
 use crate::text;
+use crate::words::{Range, Words, integer};
 
 /// Bytes of one request.
 pub const MAX_REQUEST: usize = 2 << 20;
@@ -33,53 +32,6 @@ pub enum ProtocolError {
     Malformed(String),
     /// They are of another protocol.
     Foreign,
-}
-
-/// The words of a request: the name of the command and its arguments. There is at least one.
-#[derive(Debug, Clone, Copy)]
-pub struct Words<'a> {
-    bytes: &'a [u8],
-    ranges: &'a [Range],
-    /// Whether they are a line, and not an array.
-    pub inline: bool,
-}
-
-/// Begin and length of a word.
-type Range = (u32, u32);
-
-impl<'a> Words<'a> {
-    /// Their number.
-    pub fn len(&self) -> usize {
-        self.ranges.len()
-    }
-
-    /// All words.
-    pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        let bytes = self.bytes;
-        self.ranges.iter().map(move |&range| word(bytes, range))
-    }
-
-    /// The words from a position on; none if there are fewer.
-    pub fn from(&self, first: usize) -> Self {
-        Self { ranges: self.ranges.get(first..).unwrap_or_default(), ..*self }
-    }
-
-    /// Bytes of all words.
-    pub fn size(&self) -> usize {
-        self.ranges.iter().map(|&(_, length)| length as usize).sum()
-    }
-}
-
-impl Index<usize> for Words<'_> {
-    type Output = [u8];
-
-    fn index(&self, index: usize) -> &[u8] {
-        word(self.bytes, self.ranges[index])
-    }
-}
-
-fn word(bytes: &[u8], (begin, length): Range) -> &[u8] {
-    &bytes[begin as usize..][..length as usize]
 }
 
 /// What the bytes at the beginning of the buffer are.
@@ -273,17 +225,6 @@ impl Requests {
 
 fn malformed(text: &str) -> ProtocolError {
     ProtocolError::Malformed(text.to_owned())
-}
-
-/// The number of a text as Redis writes it: without leading zeros, spaces or a plus sign.
-pub fn integer(digits: &[u8]) -> Option<i64> {
-    let magnitude = digits.strip_prefix(b"-").unwrap_or(digits);
-    let plain = match magnitude {
-        b"0" => magnitude.len() == digits.len(),
-        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
-        _ => false,
-    };
-    plain.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()
 }
 
 #[cfg(test)]

@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
-use crate::command::Commands;
-
 /// Counters of INFO.
 #[derive(Debug, Default)]
 pub struct Counters {
@@ -47,8 +45,6 @@ pub struct Server {
     pub max_clients: usize,
     /// When it was started.
     pub started: Instant,
-    /// Its commands.
-    pub commands: Commands,
     /// Its counters.
     pub counters: Counters,
 }

@@ -1,11 +1,9 @@
-//! The commands of a gateway, and those that a rack cannot execute.
+//! The table of all commands.
 
 use crate::catalogue;
-use crate::client::Client;
-use crate::command::{Action, Command, KeyWords};
+use crate::command::{Action, Command, KeyWords, Stored};
 use crate::local;
-use crate::reply::{Reply, failure};
-use crate::work::{self, Stored};
+use crate::work;
 
 const READ: &[&str] = &["readonly", "fast"];
 const CONNECTION: &[&str] = &["noscript", "loading", "stale", "fast"];
@@ -15,41 +13,6 @@ const SERVER: &[&str] = &["loading", "stale"];
 pub fn commands(mset: bool) -> impl Iterator<Item = &'static Command> {
     let mset = if mset { &MSET[..] } else { &[] };
     DATA.iter().chain(mset).chain(OTHER)
-}
-
-/// The error for an unsupported command that many clients send, with alternatives.
-///
-/// Commands between MULTI and EXEC are refused as well: otherwise an atomic transaction would be
-/// executed in part.
-pub fn refused(client: &mut Client, name: &[u8], separate_mset: bool) -> Option<Reply> {
-    let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
-    if !client.transaction && !matches!(name.first(), Some(b'm' | b'M')) {
-        return None;
-    }
-    if is("MSET") && !separate_mset {
-        return Some(failure(
-            "ERR MSET is atomic in Redis, but a rack cannot write keys of several servers \
-             atomically: send SETs in a pipeline, or start 'netkv gateway --mset separate', which \
-             writes each key of an MSET separately",
-        ));
-    }
-    if is("MSETNX") {
-        return Some(failure(
-            "ERR MSETNX is not supported: a write to a rack cannot depend on the stored value",
-        ));
-    }
-    if !client.transaction && !is("MULTI") {
-        return None;
-    }
-    client.transaction = !["EXEC", "DISCARD", "RESET", "QUIT"].into_iter().any(is);
-    if client.transaction {
-        return Some(failure(
-            "ERR a rack has no transactions; commands up to EXEC or DISCARD are not executed: send \
-             a pipeline without MULTI (redis-py: pipeline(transaction=False))",
-        ));
-    }
-    let ends = is("EXEC") || is("DISCARD");
-    ends.then(|| failure("EXECABORT Transaction discarded because of previous errors."))
 }
 
 /// A command of one key that the rack executes as a read.
@@ -90,7 +53,7 @@ const fn own(
 
 const fn help(name: &'static str) -> Command {
     let (summary, since) = ("List the subcommands.", "5.0.0");
-    own(name, 2, summary, since, "server", Action::Local(catalogue::help), SERVER)
+    own(name, 2, summary, since, "server", Action::Catalogue(catalogue::help), SERVER)
 }
 
 const EXPIRY: &str = "Return -1 for an existing key, which never expires, else -2.";
@@ -297,7 +260,7 @@ static OTHER: &[Command] = &[
             "Return the descriptions of all commands for client libraries.",
             "2.8.13",
             "server",
-            Action::Local(catalogue::all_commands),
+            Action::Catalogue(catalogue::all_commands),
             SERVER,
         )
     },
@@ -363,7 +326,7 @@ static COMMAND: &[Command] = &[
         "Return the number of commands.",
         "2.8.13",
         "server",
-        Action::Local(catalogue::count),
+        Action::Catalogue(catalogue::count),
         SERVER,
     ),
     own(
@@ -372,7 +335,7 @@ static COMMAND: &[Command] = &[
         "Return the documentation of commands.",
         "7.0.0",
         "server",
-        Action::Local(catalogue::docs),
+        Action::Catalogue(catalogue::docs),
         SERVER,
     ),
     own(
@@ -381,7 +344,7 @@ static COMMAND: &[Command] = &[
         "Return the descriptions of some commands for client libraries.",
         "2.8.13",
         "server",
-        Action::Local(catalogue::info),
+        Action::Catalogue(catalogue::info),
         SERVER,
     ),
     own(
@@ -390,7 +353,7 @@ static COMMAND: &[Command] = &[
         "Return the names of the commands.",
         "7.0.0",
         "server",
-        Action::Local(catalogue::names),
+        Action::Catalogue(catalogue::names),
         SERVER,
     ),
     help("command|help"),

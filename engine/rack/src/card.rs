@@ -24,9 +24,10 @@ use std::time::{Duration, Instant};
 use netkv_fpga::{Design, Error};
 
 use crate::counters;
-use crate::sys::{Link, Plug, Poller, Received, Sender};
+use crate::lock::lock;
+use crate::sys::{Carrier, Link, Plug, Poller, Received, Sender};
 use crate::vhost::{self, Event, QUEUES, TOKENS};
-use crate::worker::{Signals, Worker, lock};
+use crate::worker::{Signals, Worker};
 
 /// Frames that wait before the design at most, for each port.
 pub const BACKLOG: u64 = 256;
@@ -431,7 +432,7 @@ impl<'a> Loop<'a> {
             return Ok(());
         }
         let counters = &self.shared.counters;
-        let count = self.received.fill(&self.links.links[index])?;
+        let count = self.links.links[index].receive(&mut self.received)?;
         counters.received.add(count as u64);
         let now = self.design.cycle();
         for frame in self.received.frames() {
@@ -484,7 +485,7 @@ impl<'a> Loop<'a> {
             counters.unconnected.add(self.ranges.len() as u64);
             return Ok(());
         };
-        let sent = self.sender.send(&self.links.links[index], &self.bytes, &self.ranges);
+        let sent = self.links.links[index].transmit(&mut self.sender, &self.bytes, &self.ranges);
         counters.sent.add(sent.frames);
         counters.sent_bytes.add(sent.bytes);
         counters.send_drops.add(sent.dropped);

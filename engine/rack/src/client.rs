@@ -15,8 +15,9 @@ use crate::config::ClientConfig;
 use crate::counters::counters;
 use crate::endpoint::Endpoint;
 use crate::generator::Generator;
+use crate::lock::lock;
 use crate::sys::Link;
-use crate::worker::{Worker, lock};
+use crate::worker::Worker;
 
 counters! {
     /// Counts of the node's socket since the node was started.

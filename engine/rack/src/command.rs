@@ -3,7 +3,7 @@
 use netkv_workload::Arrivals;
 use serde::{Deserialize, Serialize};
 
-use crate::config::ShiftConfig;
+use crate::workload::{ShiftConfig, closed_loop, open_loop};
 
 /// A command to the running load generator.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -68,18 +68,8 @@ impl Command {
     /// The arrivals that a [`Command::Rate`] or [`Command::Outstanding`] sets.
     pub fn arrivals(&self) -> Result<Arrivals, String> {
         match *self {
-            Self::Rate { value } if (0.0..=1e9).contains(&value) => {
-                Ok(Arrivals::Poisson { rate: value })
-            }
-            Self::Rate { value } => {
-                Err(format!("A rate of {value} is not possible; it is 0 to 1e9 a second."))
-            }
-            Self::Outstanding { value } if value <= 65_536 => {
-                Ok(Arrivals::Closed { outstanding: value })
-            }
-            Self::Outstanding { value } => {
-                Err(format!("{value} operations outstanding are too many; the limit is 65536."))
-            }
+            Self::Rate { value } => open_loop(value),
+            Self::Outstanding { value } => closed_loop(value),
             _ => Err("This command does not change arrivals.".to_owned()),
         }
     }

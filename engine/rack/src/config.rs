@@ -4,14 +4,14 @@ use netkv_roles::registry::{
     ClientOptions, ClientRole, CoordinatorOptions, CoordinatorRole, Keyspace, ServerOptions,
     ServerRole,
 };
-use netkv_roles::{Backoff, Nanos};
-use netkv_workload as workload;
-use netkv_workload::{Mix, Popularity, Shift};
+use netkv_roles::{Backoff, Nanos, SECOND};
+use netkv_workload::Shift;
 use serde::Deserialize;
 
-use crate::command::Command;
-use crate::generator::nanos;
 use crate::saturation::Saturation;
+use crate::workload::{
+    Arrivals, ValueSize, WorkloadConfig, closed_loop, default_key_size, open_loop,
+};
 
 /// Configuration of a server node.
 #[derive(Debug, Clone, Deserialize)]
@@ -50,14 +50,9 @@ pub(crate) fn one_rack() -> u16 {
     1
 }
 
-/// Key size of the schemes for single keys.
-pub(crate) fn default_key_size() -> usize {
-    16
-}
-
 impl ServerConfig {
     /// Sizes of values.
-    pub fn value_size(&self) -> workload::ValueSize {
+    pub fn value_size(&self) -> netkv_workload::ValueSize {
         self.value_size.into()
     }
 
@@ -75,50 +70,6 @@ impl ServerConfig {
             service_rate: self.service_rate,
             service_queue: self.queue_limit,
         })
-    }
-}
-
-/// Distribution of value sizes, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
-pub enum ValueSize {
-    /// All values have this size.
-    Fixed(usize),
-    /// All sizes from `min` to `max` are equally likely.
-    #[allow(missing_docs)] // the names say it
-    Uniform { min: usize, max: usize },
-}
-
-impl From<ValueSize> for workload::ValueSize {
-    fn from(size: ValueSize) -> Self {
-        match size {
-            ValueSize::Fixed(size) => Self::Fixed(size),
-            ValueSize::Uniform { min, max } => Self::Uniform { min, max },
-        }
-    }
-}
-
-/// Distribution of the number of keys of a multiget.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(untagged)]
-pub enum MultigetSize {
-    /// Always this number.
-    Fixed(usize),
-    /// All numbers from `min` to `max` are equally likely.
-    #[allow(missing_docs)] // the names say it
-    Uniform { min: usize, max: usize },
-    /// Most multigets have few keys, a few have many.
-    #[allow(missing_docs)] // the name says it
-    HeavyTailed { mean: f64 },
-}
-
-impl From<MultigetSize> for workload::MultigetSize {
-    fn from(size: MultigetSize) -> Self {
-        match size {
-            MultigetSize::Fixed(size) => Self::Fixed(size),
-            MultigetSize::Uniform { min, max } => Self::Uniform { min, max },
-            MultigetSize::HeavyTailed { mean } => Self::HeavyTailed { mean },
-        }
     }
 }
 
@@ -248,12 +199,11 @@ impl LoadConfig {
     /// A sentence about an invalid time or invalid arrivals.
     pub fn options(&self, first_request: u32) -> Result<ClientOptions, String> {
         let arrivals = match self.workload.arrivals {
-            Arrivals::Closed { outstanding } => Command::Outstanding { value: outstanding },
-            Arrivals::Poisson { rate } | Arrivals::Saturate { rate, .. } => {
-                Command::Rate { value: rate }
-            }
+            Arrivals::Closed { outstanding } => closed_loop(outstanding),
+            Arrivals::Poisson { rate } | Arrivals::Saturate { rate, .. } => open_loop(rate),
         };
-        let most = netkv_roles::ClientConfig::new(1, workload::Arrivals::Closed { outstanding: 1 });
+        let most =
+            netkv_roles::ClientConfig::new(1, netkv_workload::Arrivals::Closed { outstanding: 1 });
         let max_outstanding = match self.workload.arrivals {
             // A limit of outstanding operations would limit the rate that the search finds.
             Arrivals::Saturate { .. } => usize::MAX,
@@ -267,7 +217,7 @@ impl LoadConfig {
             check: self.verify,
             may_be_stale: self.may_be_stale,
             max_outstanding,
-            ..netkv_roles::ClientConfig::new(self.clients, arrivals.arrivals()?)
+            ..netkv_roles::ClientConfig::new(self.clients, arrivals?)
         };
         Ok(ClientOptions { load, keyspace: self.keyspace() })
     }
@@ -299,36 +249,8 @@ impl LoadConfig {
     }
 
     /// Configuration of the workload.
-    pub fn workload(&self) -> workload::WorkloadConfig {
-        let spec = &self.workload;
-        let mix = match spec.mix {
-            Some(MixName::A) => Mix::YCSB_A,
-            Some(MixName::B) => Mix::YCSB_B,
-            Some(MixName::C) => Mix::YCSB_C,
-            Some(MixName::D) => Mix::YCSB_D,
-            Some(MixName::F) => Mix::YCSB_F,
-            Some(MixName::Insert) => Mix::INSERT,
-            None => Mix {
-                read: 1.0 - spec.writes - spec.deletes,
-                update: spec.writes,
-                insert: 0.0,
-                read_modify_write: 0.0,
-                delete: spec.deletes,
-            },
-        };
-        let popularity = match spec.mix {
-            Some(MixName::D) => Popularity::Latest { theta: spec.zipf },
-            _ if spec.zipf == 0.0 => Popularity::Uniform,
-            _ => Popularity::Zipf { theta: spec.zipf },
-        };
-        workload::WorkloadConfig {
-            popularity,
-            value_size: spec.value_size.into(),
-            conditional: spec.conditional,
-            multiget: spec.multiget.map(Into::into),
-            key_size: spec.key_size,
-            ..workload::WorkloadConfig::new(spec.keys, mix, self.seed)
-        }
+    pub fn workload(&self) -> netkv_workload::WorkloadConfig {
+        self.workload.seeded(self.seed)
     }
 
     /// The search for the saturation throughput, if arrivals are configured so.
@@ -365,88 +287,10 @@ impl LoadConfig {
     }
 }
 
-/// JSON of `netkv.model.spec.WorkloadSpec`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WorkloadConfig {
-    keys: u64,
-    zipf: f64,
-    #[serde(default)]
-    mix: Option<MixName>,
-    #[serde(default)]
-    writes: f64,
-    #[serde(default)]
-    deletes: f64,
-    value_size: ValueSize,
-    #[serde(default)]
-    conditional: f64,
-    #[serde(default)]
-    multiget: Option<MultigetSize>,
-    #[serde(default = "default_key_size")]
-    key_size: usize,
-    arrivals: Arrivals,
-    #[serde(default)]
-    shift: Option<ShiftConfig>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-enum MixName {
-    #[serde(rename = "ycsb-a")]
-    A,
-    #[serde(rename = "ycsb-b")]
-    B,
-    #[serde(rename = "ycsb-c")]
-    C,
-    #[serde(rename = "ycsb-d")]
-    D,
-    #[serde(rename = "ycsb-f")]
-    F,
-    #[serde(rename = "insert")]
-    Insert,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(untagged)]
-enum Arrivals {
-    Closed { outstanding: u32 },
-    Saturate { loss: f64, rate: f64, every: f64 },
-    Poisson { rate: f64 },
-}
-
-/// A popularity shift.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ShiftConfig {
-    kind: ShiftKind,
-    keys: u64,
-    /// Shifts of the kind `random` replace keys among this number of the most popular ones.
-    #[serde(default = "default_top")]
-    top: u64,
-    /// Seconds between shifts; `None` in a command, which shifts once.
-    #[serde(default)]
-    every: Option<f64>,
-}
-
-/// The default of `netkv.model.spec.Shift`.
-fn default_top() -> u64 {
-    10_000
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum ShiftKind {
-    HotIn,
-    HotOut,
-    Random,
-}
-
-impl From<ShiftConfig> for Shift {
-    fn from(config: ShiftConfig) -> Self {
-        let keys = config.keys;
-        match config.kind {
-            ShiftKind::HotIn => Self::HotIn { keys },
-            ShiftKind::HotOut => Self::HotOut { keys },
-            ShiftKind::Random => Self::Random { keys, top: config.top },
-        }
+/// Seconds as nanoseconds; the error is a sentence.
+pub(crate) fn nanos(name: &str, seconds: f64) -> Result<Nanos, String> {
+    if seconds > 0.0 && seconds <= 1e6 {
+        return Ok((seconds * SECOND as f64) as Nanos);
     }
+    Err(format!("'{name}' is {seconds}; it must be above 0 and at most a million seconds."))
 }

@@ -18,8 +18,9 @@ use crate::clock;
 use crate::config::CoordinatorConfig;
 use crate::counters::{self, counters};
 use crate::endpoint::Endpoint;
+use crate::lock::lock;
 use crate::sys::Link;
-use crate::worker::{Worker, lock};
+use crate::worker::Worker;
 
 counters! {
     /// Counts of the node's socket since the node was started.

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use netkv_dataplane::{InFlight, Output};
 
+use crate::lock::lock;
 use crate::pipeline::{Pipeline, Pipelines};
 use crate::switch::Node;
-use crate::worker::lock;
 
 /// Returns every frame on its ingress port, truncated or padded to a fixed size.
 pub struct Echo {

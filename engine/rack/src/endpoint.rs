@@ -72,12 +72,13 @@ impl<'a, C: Carrier> Endpoint<'a, C> {
 
     /// Receives a batch of waiting frames into `received`; returns their number.
     pub fn receive(&mut self) -> io::Result<u64> {
-        Ok(self.received.fill(self.link)? as u64)
+        Ok(self.link.receive(&mut self.received)? as u64)
     }
 
     /// Sends the frames of `actions`, and removes them.
     pub fn send(&mut self) -> Sent {
-        let sent = self.sender.send(self.link, self.actions.bytes(), self.actions.ranges());
+        let sent =
+            self.link.transmit(&mut self.sender, self.actions.bytes(), self.actions.ranges());
         self.actions.clear();
         sent
     }

@@ -3,7 +3,7 @@
 
 use std::any::Any;
 
-use netkv_roles::{Actions, Client, ClientStats, Nanos, SECOND, Summary, VerifyReport, Violation};
+use netkv_roles::{Actions, Client, ClientStats, Nanos, Summary, VerifyReport, Violation};
 use netkv_workload::{Arrivals, Shift, Workload};
 use serde_json::{Value, json};
 
@@ -240,14 +240,6 @@ impl Generator {
     pub fn give_back(&mut self, stats: ClientStats) {
         self.spare = stats;
     }
-}
-
-/// Seconds as nanoseconds; the error is a sentence.
-pub(crate) fn nanos(name: &str, seconds: f64) -> Result<Nanos, String> {
-    if seconds > 0.0 && seconds <= 1e6 {
-        return Ok((seconds * SECOND as f64) as Nanos);
-    }
-    Err(format!("'{name}' is {seconds}; it must be above 0 and at most a million seconds."))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
-use crate::sys::{self, BATCH, Link, Plug, Poller, Received, Sender};
+use crate::sys::{self, BATCH, Carrier, Link, Plug, Poller, Received, Sender};
 
 /// After this time without any reply the outstanding requests are lost.
 const REPLY_TIMEOUT: Duration = Duration::from_millis(100);
@@ -150,14 +150,14 @@ impl DatagramLoad {
         let (mut received, mut sender) = (Received::default(), Sender::default());
         let mut poller = Poller::new()?;
         poller.watch(&self.link, 0)?;
-        while received.fill(&self.link)? > 0 {} // late replies of an earlier run
+        while self.link.receive(&mut received)? > 0 {} // late replies of an earlier run
         let mut meter = Meter::new(window, duration);
         let (mut next, mut outstanding) = (0, 0);
         while meter.is_running() {
             let since = Instant::now();
             while Requests::may_send(window, outstanding) {
                 let batch = self.requests.take(&mut next, BATCH.min(window - outstanding));
-                let sent = sender.send(&self.link, &self.requests.bytes, batch);
+                let sent = self.link.transmit(&mut sender, &self.requests.bytes, batch);
                 outstanding += sent.frames as usize;
                 if sent.dropped > 0 {
                     break;
@@ -168,7 +168,7 @@ impl DatagramLoad {
                 outstanding = 0;
                 continue;
             }
-            let count = received.fill(&self.link)?;
+            let count = self.link.receive(&mut received)?;
             if count > 0 {
                 meter.answered(since);
             }

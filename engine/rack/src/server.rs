@@ -16,9 +16,10 @@ use crate::clock;
 use crate::config::ServerConfig;
 use crate::counters::{counters, document};
 use crate::endpoint::Endpoint;
+use crate::lock::lock;
 use crate::store::{Batch, DataSet, Format, MemoryStore, Store};
 use crate::sys::Link;
-use crate::worker::{Worker, lock};
+use crate::worker::Worker;
 
 counters! {
     /// Counts since the node was started, over all its servers.

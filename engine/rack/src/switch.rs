@@ -14,45 +14,37 @@
 //! replaced without loss: the new one gets all later frames. Only packets between two pipelines are
 //! then dropped, and counted.
 //!
-//! The node is the fabric, too: the link at each port can lose, duplicate, corrupt, reorder and
-//! delay frames, in each direction.
+//! The node impairs links, too: that at each port can lose, duplicate, corrupt, reorder and delay
+//! frames, in each direction.
 
 mod capture;
 mod forward;
+mod shared;
 
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddrV4;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use netkv_dataplane::{CrossingQueues, DigestMessage, SharedSwitch, pipeline_of};
 
 use crate::backlog::{Backlog, Class};
-use crate::counters::counters;
-use crate::fabric::Order;
 use crate::impair::{Direction, Impairment};
+use crate::impaired_links::Change;
+use crate::lock::lock;
 use crate::pipeline::Pipelines;
 use crate::record::Recorder;
 use crate::sys::{Link, Plug};
-use crate::worker::{Signals, Worker, lock};
-use capture::Capture;
+use crate::worker::Worker;
 pub use capture::Captured;
 use forward::Loop;
-
-/// Maximum number of waiting frames for the control plane; further ones are dropped and counted.
-pub const CPU_QUEUE: usize = 4096;
-/// Maximum number of waiting frames that report hot records, in a queue of lower priority.
-pub const REPORT_QUEUE: usize = 1024;
-/// Maximum number of frames from the control plane that wait for the loop, without
-/// acknowledgements of reports.
-pub const PACKET_OUT_QUEUE: usize = 16_384;
-/// Maximum number of waiting digests.
-pub const DIGEST_QUEUE: usize = 16_384;
-/// v1model's ports have 9 bits; port 511 means drop.
-const PORTS: usize = 511;
+pub use shared::{
+    CPU_QUEUE, Counters, Counts, DIGEST_QUEUE, PACKET_OUT_QUEUE, PortCounters, REPORT_QUEUE,
+};
+use shared::{Inbox, Lane, PORTS, Port, Shared};
 
 /// Number of a port, and its link.
 #[derive(Debug, Clone)]
@@ -67,87 +59,6 @@ impl PortConfig {
     /// A port that is a UDP socket, connected to one peer.
     pub fn datagrams(port: u16, bind: SocketAddrV4, peer: SocketAddrV4, trains: bool) -> Self {
         Self { port, plug: Plug::datagrams(bind, peer, trains) }
-    }
-}
-
-/// Counts by name.
-pub type Counts = Vec<(&'static str, u64)>;
-
-counters! {
-    /// Counts of a pipeline since the node was started; its ports have others.
-    pub struct Counters {
-        batches, malformed, unrouted, send_drops,
-        packet_ins, packet_outs, digests, cpu_queue_drops, report_drops, digest_drops,
-        packet_out_drops, links_lost, links_duplicated, links_corrupted, links_delayed,
-        links_dropped, unrecorded,
-        crossings, crossing_drops, crossing_losses,
-    }
-}
-
-counters! {
-    /// Counts of a port since the node was started.
-    pub struct PortCounters { received, received_bytes, sent, sent_bytes }
-}
-
-struct Port {
-    number: u16,
-    link: Link,
-    counters: PortCounters,
-}
-
-/// Frames and digests that wait for the control plane.
-struct Inbox {
-    frames: Backlog<Vec<u8>>,
-    digests: VecDeque<DigestMessage>,
-    closed: bool,
-}
-
-struct Shared<P> {
-    pipelines: Arc<P>,
-    crossings: CrossingQueues,
-    cpu_port: u16,
-    inbox: Mutex<Inbox>,
-    arrived: Condvar,
-    packet_outs: Mutex<Backlog<Vec<u8>>>,
-    /// Seed of the links' impairments.
-    seed: u64,
-    paused: AtomicBool,
-    /// For each pipeline.
-    lanes: Vec<Lane>,
-}
-
-/// What the thread of a pipeline shares with the owner of the node. It is aligned to two cache
-/// lines, which processors load together.
-#[repr(align(128))]
-struct Lane {
-    counters: Counters,
-    /// The counts of the ports and the thread, once the node is stopped.
-    last: OnceLock<Counts>,
-    /// Changes of the links' impairments; `ordered` is true if there are some.
-    orders: Mutex<Vec<Order>>,
-    ordered: AtomicBool,
-    /// The loop takes it at its start.
-    recorder: Mutex<Option<Recorder>>,
-    capture: Capture,
-    /// Held by the loop while it moves frames, so that `pause` can wait for the end of a round.
-    at_work: Mutex<()>,
-    resumed: Condvar,
-    signals: Arc<Signals>,
-}
-
-impl Lane {
-    fn new(signals: &Arc<Signals>) -> Self {
-        Self {
-            counters: Counters::default(),
-            last: OnceLock::new(),
-            orders: Mutex::default(),
-            ordered: AtomicBool::new(false),
-            recorder: Mutex::default(),
-            capture: Capture::default(),
-            at_work: Mutex::default(),
-            resumed: Condvar::new(),
-            signals: Arc::clone(signals),
-        }
     }
 }
 
@@ -339,8 +250,8 @@ impl<P: Pipelines> Node<P> {
         let ports = self.bound();
         for (lane, ports) in self.shared.lanes.iter().zip(&*ports) {
             if let Some(index) = ports.iter().position(|it| it.number == port) {
-                lock(&lane.orders).push(Order { port: index, direction, impairment });
-                lane.ordered.store(true, Ordering::Release);
+                lock(&lane.changes).push(Change { port: index, direction, impairment });
+                lane.changed.store(true, Ordering::Release);
                 return Ok(());
             }
         }
@@ -410,18 +321,6 @@ impl<P: Pipelines> Node<P> {
     /// Why the node has stopped by itself, as a sentence.
     pub fn failure(&self) -> Option<String> {
         self.workers.iter().find_map(|worker| worker.signals().failure())
-    }
-}
-
-impl<P> Shared<P> {
-    /// A thread has ended: ends the others and all waits.
-    fn close(&self) {
-        self.crossings.close();
-        lock(&self.inbox).closed = true;
-        self.arrived.notify_all();
-        for lane in &self.lanes {
-            lane.signals.request_stop();
-        }
     }
 }
 

@@ -25,13 +25,12 @@ mod connection;
 mod driver;
 mod function;
 mod memory;
+mod outcome;
 mod port;
 mod request;
 
 pub use driver::{Driver, QUEUES};
 pub use function::{Bar, Function};
 pub use memory::{Memory, Place};
+pub use outcome::Outcome;
 pub use port::{Event, Port, TOKENS};
-
-/// A result whose error is a sentence: why the front end is disconnected.
-pub type Outcome<T> = Result<T, String>;

@@ -40,7 +40,7 @@ NETWORKS = {
 EVERY = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS.keys())
 
 
-class Fabric:
+class SwitchedNetwork:
     """A network of switches that forwards frames hop by hop and records those at hosts."""
 
     def __init__(self, network: Network) -> None:
@@ -79,42 +79,42 @@ def racks_of(network: Network) -> Iterator[tuple[int, str, list[int]]]:
 
 @EVERY
 def test_a_request_is_split_by_the_switch_of_its_rack_only(network: Network) -> None:
-    fabric = Fabric(network)
+    switched = SwitchedNetwork(network)
     clients = [at for at in network.hosts if not at.is_server]
     for number, switch, servers in racks_of(network):
         groups = tuple((server, 1) for server in servers[:16])
         whole = replace(multiget.request(groups), rack=number)
         for client in clients:
-            before = recirculated(fabric)
-            frame = whole.frame(fabric.fields, client.host.ip, splitter_ip(number))
-            assert fabric.send(client.name, frame) == {
-                f"server-{server}": [sub.frame(fabric.fields, client.host.ip, server_ip(server))]
+            before = recirculated(switched)
+            frame = whole.frame(switched.fields, client.host.ip, splitter_ip(number))
+            assert switched.send(client.name, frame) == {
+                f"server-{server}": [sub.frame(switched.fields, client.host.ip, server_ip(server))]
                 for server, sub in multiget.sub_requests(groups, whole)
             }
-            after = recirculated(fabric)
+            after = recirculated(switched)
             assert {name for name in after if after[name] != before[name]} == (
                 {switch} if len(groups) > 1 else set()
             )
 
 
-def recirculated(fabric: Fabric) -> dict[str, int]:
-    return {name: it.engine.statistics()["recirculated"] for name, it in fabric.switches.items()}
+def recirculated(switched: SwitchedNetwork) -> dict[str, int]:
+    return {name: it.engine.statistics()["recirculated"] for name, it in switched.switches.items()}
 
 
 @EVERY
 def test_requests_for_servers_of_other_racks_are_dropped(network: Network) -> None:
-    fabric = Fabric(network)
+    switched = SwitchedNetwork(network)
     numbers = [number for number, _, _ in racks_of(network)]
     for number, switch, servers in racks_of(network):
         for other in {each for _, _, found in racks_of(network) for each in found} - set(servers):
             whole = replace(multiget.request(((other, 1),)), rack=number)
-            frame = whole.frame(fabric.fields, client_ip(1), splitter_ip(number))
-            assert fabric.send("client-1", frame) == {}
-            assert fabric.switches[switch].drops()[8] > 0
+            frame = whole.frame(switched.fields, client_ip(1), splitter_ip(number))
+            assert switched.send("client-1", frame) == {}
+            assert switched.switches[switch].drops()[8] > 0
     for unknown in (0, max(numbers) + 1, 255):
         whole = replace(multiget.request(((0, 1),)), rack=unknown)
-        frame = whole.frame(fabric.fields, client_ip(1), splitter_ip(unknown or 255))
-        assert fabric.send("client-1", frame) == {}
+        frame = whole.frame(switched.fields, client_ip(1), splitter_ip(unknown or 255))
+        assert switched.send("client-1", frame) == {}
 
 
 @EVERY
@@ -132,7 +132,7 @@ def test_racks_are_numbered_in_the_order_of_their_switches(
 
 @EVERY
 def test_replies_and_single_requests_are_routed_to_every_host(network: Network) -> None:
-    fabric = Fabric(network)
+    switched = SwitchedNetwork(network)
     whole = replace(multiget.request(((0, 1),)), rack=0)
     servers = [at for at in network.hosts if at.is_server]
     others = [at for at in network.hosts if not at.is_server]
@@ -141,8 +141,8 @@ def test_replies_and_single_requests_are_routed_to_every_host(network: Network) 
     for server in servers:
         for other in others:
             for start, goal in ((server, other), (other, server)):
-                frame = whole.frame(fabric.fields, start.host.ip, goal.host.ip)
-                assert fabric.send(start.name, frame) == {goal.name: [frame]}
+                frame = whole.frame(switched.fields, start.host.ip, goal.host.ip)
+                assert switched.send(start.name, frame) == {goal.name: [frame]}
 
 
 def test_nocache_has_a_route_to_the_coordinator() -> None:

@@ -1,79 +1,23 @@
 //! Commands on stored records, which the rack executes: the operations of each, and its reply.
 
+mod operating;
 mod reads;
 mod writes;
 
-use netkv_rack::session::OwnedOp;
 use netkv_roles::Outcome;
 
-use crate::command::{Command, wrong_number};
-use crate::failure::RackTexts;
+use crate::command::{Command, Stored, wrong_number};
 use crate::keys::Keys;
 use crate::known::{Known, MAX_KNOWN};
-use crate::order::CommandId;
 use crate::reply::{Reply, Version, failure, write_integer, write_line};
-use crate::request::Words;
-use crate::server::Counters;
 use crate::text;
+use crate::words::Words;
+pub use operating::{Operating, of_token};
 use reads::Reads;
 use writes::Writes;
 
 /// Keys of one command: its values are in memory until the reply is written.
 const MAX_KEYS: usize = 4096;
-
-/// The commands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stored {
-    /// GET: the value.
-    Get,
-    /// STRLEN: the length of the value.
-    Length,
-    /// TYPE: every value is a string.
-    Kind,
-    /// TTL and PTTL: -1: it never expires; -2: it does not exist.
-    Expiry,
-    /// EXISTS: a repeated key counts each time.
-    Exists,
-    /// MGET: one multiget of the rack; all values or an error.
-    Multiget,
-    /// SET.
-    Put,
-    /// MSET: one SET for each key, all concurrently.
-    PutEach,
-    /// DEL and UNLINK: the number of deleted keys.
-    Delete,
-    /// DBSIZE: keys that were stored through this gateway. A rack cannot list its keys.
-    Count,
-}
-
-/// The part of the gateway that a command of the rack uses.
-pub struct Operating<'a> {
-    /// The texts of errors.
-    pub texts: &'a RackTexts,
-    /// The keys that DBSIZE counts.
-    pub known: &'a mut Known,
-    /// The counters of INFO.
-    pub counters: &'a mut Counters,
-    /// Operations to submit, with their tokens.
-    pub operations: &'a mut Vec<(u64, OwnedOp)>,
-    /// The command.
-    pub command: CommandId,
-}
-
-impl Operating<'_> {
-    fn submit(&mut self, part: usize, op: OwnedOp) {
-        self.operations.push((token(self.command, part as u32), op));
-    }
-}
-
-fn token(command: CommandId, part: u32) -> u64 {
-    u64::from(command) << 32 | u64::from(part)
-}
-
-/// The command of a token, and the part of it that the operation was.
-pub fn of_token(token: u64) -> (CommandId, u32) {
-    ((token >> 32) as CommandId, token as u32)
-}
 
 /// A command of the rack that was not answered.
 #[derive(Debug)]

@@ -4,7 +4,8 @@ use netkv_rack::session::OwnedOp;
 use netkv_roles::Outcome;
 use smallvec::SmallVec;
 
-use super::{Operating, Stored};
+use super::operating::Operating;
+use crate::command::Stored;
 use crate::failure::Failure;
 use crate::keys::{Keys, Name};
 use crate::reply::{Version, write_array, write_integer, write_line, write_value};

@@ -7,7 +7,7 @@ use netkv_roles::Outcome;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::Operating;
+use super::operating::Operating;
 use crate::failure::{Failure, Why};
 use crate::keys::{Keys, Name};
 use crate::known::Known;

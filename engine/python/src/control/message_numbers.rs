@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::Nanoseconds;
+use super::nanoseconds::Nanoseconds;
 
 const SECOND: i128 = 1_000_000_000;
 /// Numbers that differ on the wire.

@@ -11,8 +11,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::message_numbers::{MessageNumbers, wire};
+use super::nanoseconds::Nanoseconds;
 use super::round_trip::{Bounds, RoundTrip};
-use super::{Nanoseconds, send_frame};
+use super::send_frame::send_frame;
 use crate::wire::write_frame;
 
 /// A request without a reply.

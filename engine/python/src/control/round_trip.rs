@@ -3,7 +3,7 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use super::Nanoseconds;
+use super::nanoseconds::Nanoseconds;
 
 /// Limit of the timeout of a new message, as a multiple of the longest (see `late`).
 const LATEST: Nanoseconds = 16;

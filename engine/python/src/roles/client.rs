@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::{Role, frames, load, module};
+use super::role::{Role, frames, load, module};
 
 #[derive(Debug)]
 pub struct ClientRole {

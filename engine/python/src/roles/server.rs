@@ -11,7 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFrozenSet};
 
-use super::{Role, load, module, number_of, options_of, recorded, sequence_of};
+use super::role::{Role, load, module, number_of, options_of, recorded, sequence_of};
 
 pub struct WholeServer {
     role: Role,

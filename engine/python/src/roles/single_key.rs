@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use super::{PREFIX, Role, load, module, number_of, options_of, recorded, sequence_of};
+use super::role::{PREFIX, Role, load, module, number_of, options_of, recorded, sequence_of};
 
 #[derive(Debug)]
 pub struct ServerRole {

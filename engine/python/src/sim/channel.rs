@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 
 use netkv_dataplane::EntryAction;
-use netkv_rack::sim::TableUpdate;
+use netkv_rack::sim::{Simulation as Rack, TableUpdate};
+use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-use super::Rack;
-use super::wrong;
 use crate::p4runtime::PlainWrites;
 
 /// Bytes of the controller headers: a port of 9 bits and padding (p4/common/headers.p4).
@@ -84,7 +83,7 @@ impl Channel {
         let mut packet = Vec::with_capacity(PACKET_HEADER + frame.len());
         packet.extend_from_slice(&(port << 7).to_be_bytes());
         packet.extend_from_slice(frame);
-        rack.packet_out(self.number, &packet).map_err(wrong)
+        rack.packet_out(self.number, &packet).map_err(PyValueError::new_err)
     }
 
     /// Sends a table write if it is plain; false if too many are under way, `None` if it is not
@@ -94,7 +93,7 @@ impl Channel {
         let Some(update) = writes.get().update(action) else { return Ok(None) };
         let kind = kind_of(&update);
         self.last_token += 1;
-        if !rack.write(self.number, self.last_token, Some(update)).map_err(wrong)? {
+        if !rack.write(self.number, self.last_token, Some(update)).map_err(PyValueError::new_err)? {
             return Ok(Some(false));
         }
         self.plain.insert(self.last_token, action.clone().unbind());

@@ -25,8 +25,9 @@ pub use role::{OwnedKey, OwnedOp, SessionConfig};
 use crate::clock;
 use crate::counters::counters;
 use crate::endpoint::Endpoint;
+use crate::lock::lock;
 use crate::sys::{Socket, Waker, Watched};
-use crate::worker::{Worker, lock};
+use crate::worker::Worker;
 
 /// Maximum number of submitted operations that the thread has not taken.
 const MAX_SUBMITTED: usize = 65_536;

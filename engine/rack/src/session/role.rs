@@ -10,7 +10,7 @@ use netkv_workload::{Arrivals, Mix, Workload, WorkloadConfig};
 use serde::Deserialize;
 use smallvec::SmallVec;
 
-use crate::generator::nanos;
+use crate::config::{nanos, one_rack};
 
 /// Configuration of a session.
 #[derive(Debug, Clone, Deserialize)]
@@ -27,7 +27,7 @@ pub struct SessionConfig {
     /// Servers in all racks.
     pub servers: u16,
     /// Racks with servers.
-    #[serde(default = "crate::config::one_rack")]
+    #[serde(default = "one_rack")]
     pub racks: u16,
     /// Bytes of a key of the keyspace.
     pub key_size: usize,

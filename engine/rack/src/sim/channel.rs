@@ -23,6 +23,15 @@ pub struct ChannelModel {
     pub report_queue: usize,
 }
 
+/// A direction of a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// To the controller.
+    Up,
+    /// To the switch.
+    Down,
+}
+
 /// A waiting message.
 #[derive(Debug, Clone)]
 struct Waiting<M> {

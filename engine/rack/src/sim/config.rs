@@ -1,5 +1,6 @@
 //! Configuration of a simulated rack, as the JSON that `netkv.sim` writes.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use netkv_dataplane::PIPELINES;
@@ -10,7 +11,8 @@ use serde::Deserialize;
 use super::channel::ChannelModel;
 use super::event::{MAX_LINKS, MAX_NODES};
 use super::link::LinkModel;
-use crate::config::{LoadConfig, ValueSize, default_key_size, one_rack};
+use crate::config::{LoadConfig, one_rack};
+use crate::workload::{ValueSize, default_key_size};
 
 /// A whole rack.
 #[derive(Debug, Clone, Deserialize)]
@@ -265,6 +267,19 @@ pub enum End {
     Coordinator,
     /// A port of an FPGA card: index of the card, port number.
     Card(u16, u16),
+}
+
+/// The name in messages to users.
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&match self {
+            Self::Switch(switch, port) => format!("switch {switch} port {port}"),
+            Self::Client(client) => format!("client {client}"),
+            Self::Server(server) => format!("server {server}"),
+            Self::Coordinator => "the coordinator".to_owned(),
+            Self::Card(card, port) => format!("card {card} port {port}"),
+        })
+    }
 }
 
 /// Maximum of [`StoreModel::warm_records`]. Each server uses 4 bytes for each.

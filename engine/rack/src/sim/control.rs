@@ -19,14 +19,14 @@ use netkv_dataplane::DigestMessage;
 use netkv_roles::Nanos;
 use serde_json::{Value, json};
 
-use super::channel::{Channel, Sent};
+use super::channel::{Channel, Sent, Way};
 use super::config::{RackConfig, SwitchConfig};
 use super::engines::Engines;
 use super::event::Event;
 use super::frames::{FrameId, Frames};
-use super::part::Part;
 use super::queue::Queue;
 use super::table_update::TableUpdate;
+use super::timeline::Timeline;
 use crate::backlog::Class;
 
 /// A message that has reached the other end of a control channel.
@@ -89,15 +89,6 @@ impl Notice {
 const DIGESTS_IN_LIST: u64 = 64;
 /// Maximum number of pending table writes of a switch: more than its tables have entries.
 pub const MAX_WRITES: usize = 65_536;
-
-/// A direction of a channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    /// To the controller.
-    Up,
-    /// To the switch.
-    Down,
-}
 
 /// A message in a channel.
 #[derive(Debug)]
@@ -216,12 +207,12 @@ impl Controls {
 
     fn send(
         &mut self,
-        queue: &mut Queue<Event>,
-        frames: &mut Frames,
-        now: Nanos,
+        timeline: &mut Timeline,
+        at: Nanos,
         (switch, way): (u16, Way),
         (class, message): (Class, Message),
     ) {
+        let Timeline { queue, frames, .. } = timeline;
         let pair = &mut self.pairs[usize::from(switch)];
         let reliable = message.is_reliable();
         let channel = pair.channel(way);
@@ -230,7 +221,7 @@ impl Controls {
             return;
         }
         let parts = if class == Class::Digest { DIGESTS_IN_LIST } else { 1 };
-        match channel.send(now, class, parts, reliable, message) {
+        match channel.send(at, class, parts, reliable, message) {
             Sent::Leaves(at, message) => self.deliver(queue, at, message),
             Sent::Waits => self.schedule_wake_up(queue, switch, way),
             Sent::Dropped(message) => discard(frames, message),
@@ -283,55 +274,43 @@ impl Controls {
         discard(frames, message);
     }
 
-    fn send_up(
-        &mut self,
-        queue: &mut Queue<Event>,
-        frames: &mut Frames,
-        at: Nanos,
-        class: Class,
-        notice: Notice,
-    ) {
+    fn send_up(&mut self, timeline: &mut Timeline, at: Nanos, class: Class, notice: Notice) {
         let switch = notice.switch();
         let message = Message::Notice(notice);
         if self.pairs[usize::from(switch)].connected {
-            self.send(queue, frames, at, (switch, Way::Up), (class, message));
+            self.send(timeline, at, (switch, Way::Up), (class, message));
         } else {
-            self.lose(frames, message);
+            self.lose(&mut timeline.frames, message);
         }
     }
 
+    /// Sends a frame of a switch's program to the controller at `at`, now or later.
     pub(super) fn packet_in(
         &mut self,
-        queue: &mut Queue<Event>,
-        frames: &mut Frames,
+        timeline: &mut Timeline,
         switch: u16,
         at: Nanos,
         bytes: &[u8],
     ) {
         self.frame_bytes += bytes.len() as u64;
         let notice = Notice::PacketIn { switch, frame: bytes.to_vec() };
-        self.send_up(queue, frames, at, Class::of(bytes), notice);
+        self.send_up(timeline, at, Class::of(bytes), notice);
     }
 
+    /// Sends a digest to the controller at `at`, now or later.
     pub(super) fn digest(
         &mut self,
-        queue: &mut Queue<Event>,
-        frames: &mut Frames,
+        timeline: &mut Timeline,
         switch: u16,
         at: Nanos,
         digest: DigestMessage,
     ) {
-        self.send_up(queue, frames, at, Class::Digest, Notice::Digest { switch, digest });
+        self.send_up(timeline, at, Class::Digest, Notice::Digest { switch, digest });
     }
 
     /// Handles the arrival of the next message, unless it was discarded.
-    pub(super) fn arrive(
-        &mut self,
-        queue: &mut Queue<Event>,
-        frames: &mut Frames,
-        now: Nanos,
-        engines: &mut Engines<'_>,
-    ) {
+    pub(super) fn arrive(&mut self, timeline: &mut Timeline, engines: &mut Engines<'_>) {
+        let now = timeline.now;
         let Some(Reverse((_, _, message))) = self.arrivals.pop() else { return };
         self.free.push(message);
         let Some(notice) = self.messages[message as usize].take() else { return };
@@ -353,7 +332,7 @@ impl Controls {
                         updates.remove(&token);
                         let error = refused.map(|error| error.message).unwrap_or_default();
                         let answer = Notice::Answered { switch, token, error };
-                        self.send_up(queue, frames, now, Class::Answer, answer);
+                        self.send_up(timeline, now, Class::Answer, answer);
                     }
                     return;
                 }
@@ -391,138 +370,98 @@ impl Controls {
             discard(frames, message);
         }
     }
+
+    /// Sends a table write to a switch: see [`super::Simulation::write`].
+    pub(super) fn write(
+        &mut self,
+        timeline: &mut Timeline,
+        switch: u16,
+        token: u64,
+        update: Option<TableUpdate>,
+    ) -> bool {
+        let pair = &mut self.pairs[usize::from(switch)];
+        if pair.writes >= MAX_WRITES {
+            return false;
+        }
+        pair.writes += 1;
+        pair.updates.extend(update.map(|update| (token, update)));
+        let message = Message::Notice(Notice::Write { switch, token, pipeline: 0 });
+        let at = timeline.now;
+        self.send(timeline, at, (switch, Way::Down), (Class::Answer, message));
+        true
+    }
+
+    /// Forgets the updates that not all pipelines of a switch have.
+    pub(super) fn discard_updates(&mut self, switch: u16) {
+        self.pairs[usize::from(switch)].updates.clear();
+    }
+
+    /// Sends the answer to a table write that the caller has executed.
+    pub(super) fn answer(&mut self, timeline: &mut Timeline, switch: u16, token: u64) {
+        let notice = Notice::Answered { switch, token, error: String::new() };
+        let at = timeline.now;
+        self.send_up(timeline, at, Class::Answer, notice);
+    }
+
+    /// Sends a frame to this incarnation of a switch, packet-out header in front; `None`: the
+    /// switch is down, and the frame is lost.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if the frame is longer than all frames of netkv.
+    pub(super) fn packet_out(
+        &mut self,
+        timeline: &mut Timeline,
+        switch: u16,
+        incarnation: Option<u16>,
+        frame: &[u8],
+    ) -> Result<(), String> {
+        let Some(incarnation) = incarnation else {
+            self.lost += 1;
+            return Ok(());
+        };
+        let class = Class::of(frame);
+        self.frame_bytes += frame.len() as u64;
+        let frame = timeline.frames.add(frame).ok_or("A frame from the controller is too long.")?;
+        let message = Message::PacketOut { switch, incarnation, frame };
+        let at = timeline.now;
+        self.send(timeline, at, (switch, Way::Down), (class, message));
+        Ok(())
+    }
+
+    /// Cuts or restores the channel of a switch (rule 3).
+    pub(super) fn cut(&mut self, timeline: &mut Timeline, switch: u16, cut: bool) {
+        let Timeline { queue, frames, now } = timeline;
+        for way in [Way::Up, Way::Down] {
+            let channel = self.pairs[usize::from(switch)].channel(way);
+            if cut {
+                for message in channel.cut(Message::is_reliable) {
+                    self.lose(frames, message);
+                }
+            } else if channel.is_cut() {
+                channel.restore(*now);
+                self.schedule_wake_up(queue, switch, way);
+            }
+        }
+    }
+
+    /// Connects a new controller to the channel of a switch, or removes a stopped one (rules 5 and
+    /// 6).
+    pub(super) fn connect(&mut self, frames: &mut Frames, switch: u16, connected: bool) {
+        self.pairs[usize::from(switch)].connected = connected;
+        if connected {
+            self.clear(frames, switch, Way::Down);
+        } else {
+            self.clear(frames, switch, Way::Up);
+            self.discard_notices(|notice| {
+                notice.switch() == switch && !matches!(notice, Notice::Write { .. })
+            });
+        }
+    }
 }
 
 fn discard(frames: &mut Frames, message: Message) {
     if let Message::PacketOut { frame, .. } = message {
         frames.free(frame);
-    }
-}
-
-impl Part {
-    /// Sends a table write to a switch. Without its update, [`Simulation::run`] returns a notice for
-    /// each of its pipelines when the write must be executed there. Returns false if too many are
-    /// pending.
-    ///
-    /// # Errors
-    ///
-    /// A sentence, if there is no such switch.
-    pub(super) fn write(
-        &mut self,
-        switch: u16,
-        token: u64,
-        update: Option<TableUpdate>,
-    ) -> Result<bool, String> {
-        self.check_channel(switch)?;
-        if !self.switches.is_up(switch) {
-            return Ok(true);
-        }
-        let pair = &mut self.controls.pairs[usize::from(switch)];
-        if pair.writes >= MAX_WRITES {
-            return Ok(false);
-        }
-        pair.writes += 1;
-        pair.updates.extend(update.map(|update| (token, update)));
-        let message = Message::Notice(Notice::Write { switch, token, pipeline: 0 });
-        let Self { controls, queue, frames, now, .. } = self;
-        controls.send(queue, frames, *now, (switch, Way::Down), (Class::Answer, message));
-        Ok(true)
-    }
-
-    /// The switch does not carry out the updates that are on their way to it, nor the rest of those
-    /// that not all of its pipelines have.
-    ///
-    /// # Errors
-    ///
-    /// A sentence, if there is no such switch.
-    pub(super) fn discard_updates(&mut self, switch: u16) -> Result<(), String> {
-        self.check_channel(switch)?;
-        self.controls.pairs[usize::from(switch)].updates.clear();
-        Ok(())
-    }
-
-    /// Sends the answer to a table write that the caller has executed.
-    ///
-    /// # Errors
-    ///
-    /// A sentence, if there is no such switch.
-    pub(super) fn answer(&mut self, switch: u16, token: u64) -> Result<(), String> {
-        self.check_channel(switch)?;
-        let Self { controls, queue, frames, now, .. } = self;
-        let notice = Notice::Answered { switch, token, error: String::new() };
-        controls.send_up(queue, frames, *now, Class::Answer, notice);
-        Ok(())
-    }
-
-    /// Sends a frame to a switch, packet-out header in front.
-    ///
-    /// # Errors
-    ///
-    /// A sentence, if there is no such switch.
-    pub(super) fn packet_out(&mut self, switch: u16, frame: &[u8]) -> Result<(), String> {
-        self.check_channel(switch)?;
-        if !self.switches.is_up(switch) {
-            self.controls.lost += 1;
-            return Ok(());
-        }
-        let class = Class::of(frame);
-        let Self { controls, queue, frames, now, .. } = self;
-        controls.frame_bytes += frame.len() as u64;
-        let incarnation = self.switches.incarnation(switch);
-        let frame = frames.add(frame).ok_or("A frame from the controller is too long.")?;
-        let message = Message::PacketOut { switch, incarnation, frame };
-        controls.send(queue, frames, *now, (switch, Way::Down), (class, message));
-        Ok(())
-    }
-
-    /// Cuts or restores the control channel of a switch. While it is cut, frames and digests are
-    /// lost; table writes and their answers wait.
-    ///
-    /// # Errors
-    ///
-    /// A sentence, if there is no such switch.
-    pub(super) fn cut_channel(&mut self, switch: u16, cut: bool) -> Result<(), String> {
-        self.check_channel(switch)?;
-        let Self { controls, queue, frames, now, .. } = self;
-        for way in [Way::Up, Way::Down] {
-            let channel = controls.pairs[usize::from(switch)].channel(way);
-            if cut {
-                for message in channel.cut(Message::is_reliable) {
-                    controls.lose(frames, message);
-                }
-            } else if channel.is_cut() {
-                channel.restore(*now);
-                controls.schedule_wake_up(queue, switch, way);
-            }
-        }
-        Ok(())
-    }
-
-    /// Connects a new controller to the channel of a switch, or removes a stopped one: see rules 5
-    /// and 6 of the module.
-    ///
-    /// # Errors
-    ///
-    /// A sentence, if there is no such switch.
-    pub(super) fn connect(&mut self, switch: u16, connected: bool) -> Result<(), String> {
-        self.check_channel(switch)?;
-        self.controls.pairs[usize::from(switch)].connected = connected;
-        if connected {
-            self.controls.clear(&mut self.frames, switch, Way::Down);
-        } else {
-            self.controls.clear(&mut self.frames, switch, Way::Up);
-            self.controls.discard_notices(|notice| {
-                notice.switch() == switch && !matches!(notice, Notice::Write { .. })
-            });
-        }
-        Ok(())
-    }
-
-    fn check_channel(&self, switch: u16) -> Result<(), String> {
-        let count = self.controls.pairs.len();
-        if usize::from(switch) < count {
-            return Ok(());
-        }
-        Err(format!("There is no switch {switch}: the rack has {count}, from 0."))
     }
 }

@@ -1,6 +1,6 @@
 //! The events of a simulation.
 
-use super::control::Way;
+use super::channel::Way;
 use super::frames::FrameId;
 use super::queue::Packed;
 

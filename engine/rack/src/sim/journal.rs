@@ -8,7 +8,6 @@ use netkv_roles::{Frames, Nanos};
 use netkv_wire::Key;
 
 use super::config::End;
-use super::fabric::name;
 
 /// The outcome of sending a frame on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,8 +71,8 @@ fn line(entry: &Entry, frames: &dyn Frames) -> String {
     let mut text = format!(
         "{:>14.6} ms  {:>16} → {:<16} {}",
         entry.at as f64 / 1e6,
-        name(entry.from),
-        name(entry.to),
+        entry.from,
+        entry.to,
         frame.as_deref().unwrap_or("not a frame of netkv")
     );
     match entry.outcome {

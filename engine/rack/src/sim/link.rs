@@ -8,6 +8,8 @@ const OVERHEAD: u64 = 24;
 /// Bytes of the shortest frame, without its check sequence.
 const SHORTEST: u64 = 60;
 const PICOS: u64 = 1000;
+/// The number of no link, for a node without a cable.
+pub(super) const NO_LINK: u32 = u32::MAX;
 
 /// Bytes that a frame takes on a line.
 pub(super) fn bytes_on_line(frame: usize) -> u64 {

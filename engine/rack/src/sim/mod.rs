@@ -11,35 +11,39 @@
 //! before it, and comes before other events of its time. So no result depends on how far the parts
 //! advance at a time, nor on the number of threads.
 //!
+//! From below: the configuration, the events and the models of links, processors and channels; the
+//! nodes with their roles ([`nodes`]) and the control channels ([`control`]); the cables between the
+//! nodes ([`network`]); a part with all of these ([`part`]); what it does at its events
+//! ([`handlers`], [`advance`]); all parts.
+//!
 //! The caller runs the controllers, and executes table writes that come without a [`TableUpdate`]:
 //! [`Simulation::run`] returns whenever a message for them has arrived (a [`Notice`]). The caller
 //! then answers at that virtual time, by [`Simulation::write`] and similar functions.
 
 mod across;
-mod cards;
+mod advance;
 mod channel;
 mod config;
 mod control;
-mod coordinators;
 mod costs;
 mod cpu;
 mod division;
 mod engines;
 mod event;
-mod fabric;
 mod frames;
-mod hosts;
+mod handlers;
 mod journal;
 mod link;
+mod network;
+mod nodes;
 mod pace;
 mod part;
 mod parts;
 mod pipes;
 mod prefetch;
 mod queue;
-mod servers;
-mod switches;
 mod table_update;
+mod timeline;
 mod warmth;
 mod worker;
 
@@ -58,9 +62,9 @@ pub use config::{End, RackConfig};
 use control::Controls;
 pub use control::Notice;
 use division::Division;
-use fabric::ImpairedFrames;
 use journal::Journal;
 use link::LinkCounts;
+use network::ImpairedFrames;
 use part::Part;
 use parts::{Parts, lock_all};
 pub use table_update::TableUpdate;
@@ -201,31 +205,32 @@ impl Simulation {
         self.catch_up();
         let cards = self.parts.get(0).card_counts();
         let coordinator = self.parts.division().of(End::Coordinator);
-        let coordinator = self.parts.get(coordinator).coordinators.counts();
+        let coordinator = self.parts.get(coordinator).nodes.coordinators.counts();
         let parts = || self.parts.each();
         let mut links = BTreeMap::<_, u64>::new();
         let mut sum = LinkCounts::default();
         let mut impaired = ImpairedFrames::default();
         let (mut pipeline_drops, mut unrouted) = (0, 0);
         for part in parts() {
-            for (kind, bytes) in part.fabric.bytes_by_kind() {
+            for (kind, bytes) in part.network.bytes_by_kind() {
                 *links.entry(kind).or_default() += bytes;
             }
-            let (of_part, impaired_of_part) = part.fabric.counts();
+            let (of_part, impaired_of_part) = part.network.counts();
             sum.frames += of_part.frames;
             sum.bytes += of_part.bytes;
             sum.dropped += of_part.dropped;
             impaired += impaired_of_part;
-            let drops = part.switches.drops();
+            let drops = part.nodes.switches.drops();
             pipeline_drops += drops.0;
             unrouted += drops.1;
         }
-        let servers: BTreeMap<_, _> = parts().flat_map(|part| part.servers.counts()).collect();
-        let pending = |part: &Part| part.queue.len() + part.controls.under_way();
+        let servers: BTreeMap<_, _> =
+            parts().flat_map(|part| part.nodes.servers.counts()).collect();
+        let pending = |part: &Part| part.timeline.queue.len() + part.controls.under_way();
         let mut counts = json!({
             "events": parts().map(|part| part.events).sum::<u64>(),
             "pending": parts().map(pending).sum::<usize>(),
-            "frames_under_way": parts().map(|part| part.frames.count()).sum::<usize>(),
+            "frames_under_way": parts().map(|part| part.timeline.frames.count()).sum::<usize>(),
             "frames": sum.frames,
             "bytes": sum.bytes,
             "link_drops": sum.dropped,
@@ -234,7 +239,7 @@ impl Simulation {
             "corrupted": impaired.corrupted,
             "pipeline_drops": pipeline_drops,
             "unrouted": unrouted,
-            "client_drops": parts().map(|part| part.hosts.dropped).sum::<u64>(),
+            "client_drops": parts().map(|part| part.nodes.hosts.dropped).sum::<u64>(),
             "servers": servers.into_values().collect::<Vec<_>>(),
             "coordinator": coordinator,
             "cards": cards,
@@ -251,15 +256,15 @@ impl Simulation {
     pub fn watch(&mut self, keys: &[Key], limit: usize) {
         self.catch_up();
         for part in self.parts.all() {
-            let frames = part.servers.frames();
-            part.fabric.journal = Some(Journal::new(keys.to_vec(), limit, frames));
+            let frames = part.nodes.servers.frames();
+            part.network.journal = Some(Journal::new(keys.to_vec(), limit, frames));
         }
     }
 
     /// The journal since [`Simulation::watch`], one line for each frame.
     pub fn journal(&mut self) -> Vec<String> {
         self.catch_up();
-        Journal::lines(self.parts.each().filter_map(|part| part.fabric.journal.as_ref()))
+        Journal::lines(self.parts.each().filter_map(|part| part.network.journal.as_ref()))
     }
 
     /// Sets the impairments of the link at this end: of frames to it, of frames from it. `None`
@@ -275,7 +280,7 @@ impl Simulation {
         from: Option<Impairment>,
     ) -> Result<(), String> {
         self.catch_up();
-        self.parts.all().try_for_each(|part| part.impair(end, to, from))
+        self.parts.all().try_for_each(|part| part.network.impair(end, to, from))
     }
 
     /// Sends a table write to a switch. Without its update, [`Simulation::run`] returns a notice for
@@ -291,7 +296,11 @@ impl Simulation {
         token: u64,
         update: Option<TableUpdate>,
     ) -> Result<bool, String> {
-        self.part_of(End::Switch(switch, 0)).write(switch, token, update)
+        let part = self.part_of_switch(switch)?;
+        if !part.nodes.switches.is_up(switch) {
+            return Ok(true);
+        }
+        Ok(part.controls.write(&mut part.timeline, switch, token, update))
     }
 
     /// The switch does not carry out the updates that are on their way to it, nor the rest of those
@@ -301,7 +310,8 @@ impl Simulation {
     ///
     /// A sentence, if there is no such switch.
     pub fn discard_updates(&mut self, switch: u16) -> Result<(), String> {
-        self.part_of(End::Switch(switch, 0)).discard_updates(switch)
+        self.part_of_switch(switch)?.controls.discard_updates(switch);
+        Ok(())
     }
 
     /// Sends the answer to a table write that the caller has executed.
@@ -310,7 +320,9 @@ impl Simulation {
     ///
     /// A sentence, if there is no such switch.
     pub fn answer(&mut self, switch: u16, token: u64) -> Result<(), String> {
-        self.part_of(End::Switch(switch, 0)).answer(switch, token)
+        let part = self.part_of_switch(switch)?;
+        part.controls.answer(&mut part.timeline, switch, token);
+        Ok(())
     }
 
     /// Sends a frame to a switch, packet-out header in front.
@@ -319,7 +331,10 @@ impl Simulation {
     ///
     /// A sentence, if there is no such switch.
     pub fn packet_out(&mut self, switch: u16, frame: &[u8]) -> Result<(), String> {
-        self.part_of(End::Switch(switch, 0)).packet_out(switch, frame)
+        let part = self.part_of_switch(switch)?;
+        let switches = &part.nodes.switches;
+        let incarnation = switches.is_up(switch).then(|| switches.incarnation(switch));
+        part.controls.packet_out(&mut part.timeline, switch, incarnation, frame)
     }
 
     /// Cuts or restores the control channel of a switch. While it is cut, frames and digests are
@@ -329,7 +344,9 @@ impl Simulation {
     ///
     /// A sentence, if there is no such switch.
     pub fn cut_channel(&mut self, switch: u16, cut: bool) -> Result<(), String> {
-        self.part_of(End::Switch(switch, 0)).cut_channel(switch, cut)
+        let part = self.part_of_switch(switch)?;
+        part.controls.cut(&mut part.timeline, switch, cut);
+        Ok(())
     }
 
     /// Connects a new controller to the channel of a switch, or removes a stopped one: see rules 5
@@ -339,7 +356,9 @@ impl Simulation {
     ///
     /// A sentence, if there is no such switch.
     pub fn connect(&mut self, switch: u16, connected: bool) -> Result<(), String> {
-        self.part_of(End::Switch(switch, 0)).connect(switch, connected)
+        let part = self.part_of_switch(switch)?;
+        part.controls.connect(&mut part.timeline.frames, switch, connected);
+        Ok(())
     }
 
     /// Powers a switch off. It drops all frames, and messages between it and its controller are
@@ -349,7 +368,10 @@ impl Simulation {
     ///
     /// A sentence, if there is no such switch.
     pub fn stop_switch(&mut self, switch: u16) -> Result<(), String> {
-        self.part_of(End::Switch(switch, 0)).stop_switch(switch)
+        let part = self.part_of_switch(switch)?;
+        part.nodes.switches.stop(switch);
+        part.controls.discard_messages(&mut part.timeline.frames, switch);
+        Ok(())
     }
 
     /// Powers a switch on, with idle pipelines. The caller resets the state of its program.
@@ -358,7 +380,8 @@ impl Simulation {
     ///
     /// A sentence, if there is no such switch.
     pub fn start_switch(&mut self, switch: u16) -> Result<(), String> {
-        self.part_of(End::Switch(switch, 0)).start_switch(switch)
+        self.part_of_switch(switch)?.nodes.switches.start(switch);
+        Ok(())
     }
 
     /// Stops the server. Only its store is kept.
@@ -367,7 +390,7 @@ impl Simulation {
     ///
     /// A sentence, if there is no such server.
     pub fn stop_server(&mut self, server: u16) -> Result<(), String> {
-        self.part_of(End::Server(server)).stop_server(server)
+        self.part_of(End::Server(server)).nodes.servers.stop(server)
     }
 
     /// Starts the server again; without `keep_storage` its store has the initial data set only.
@@ -376,7 +399,8 @@ impl Simulation {
     ///
     /// A sentence, if there is no such server.
     pub fn start_server(&mut self, server: u16, keep_storage: bool) -> Result<(), String> {
-        self.part_of(End::Server(server)).start_server(server, keep_storage)
+        let part = self.part_of(End::Server(server));
+        part.nodes.servers.start(&mut part.timeline, server, keep_storage)
     }
 
     /// Multiplies the processor times of a server by `factor`; 1 is as configured.
@@ -385,7 +409,7 @@ impl Simulation {
     ///
     /// A sentence, if there is no such server or factor.
     pub fn slow_server(&mut self, server: u16, factor: f64) -> Result<(), String> {
-        self.part_of(End::Server(server)).slow_server(server, factor)
+        self.part_of(End::Server(server)).nodes.servers.slow(server, factor)
     }
 
     /// Stops the coordinator. Its pending requests are lost.
@@ -394,7 +418,7 @@ impl Simulation {
     ///
     /// A sentence, if there is none.
     pub fn stop_coordinator(&mut self) -> Result<(), String> {
-        self.part_of(End::Coordinator).stop_coordinator()
+        self.part_of(End::Coordinator).nodes.coordinators.stop()
     }
 
     /// Starts the coordinator again, without its former state.
@@ -403,7 +427,8 @@ impl Simulation {
     ///
     /// A sentence, if there is none.
     pub fn start_coordinator(&mut self) -> Result<(), String> {
-        self.part_of(End::Coordinator).start_coordinator()
+        let part = self.part_of(End::Coordinator);
+        part.nodes.coordinators.start(part.timeline.now)
     }
 
     /// Powers the host of a client on or off.
@@ -412,7 +437,7 @@ impl Simulation {
     ///
     /// A sentence, if there is no such client.
     pub fn set_client(&mut self, client: u16, up: bool) -> Result<(), String> {
-        self.clients().set_client(client, up)
+        self.clients().nodes.hosts.set(client, up)
     }
 
     /// Stops or starts a card: all frames in it are lost, and its design begins with a reset.
@@ -421,7 +446,8 @@ impl Simulation {
     ///
     /// A sentence, if there is no such card, or its design has failed.
     pub fn set_card(&mut self, card: u16, up: bool) -> Result<(), String> {
-        self.part_of(End::Card(card, 0)).set_card(card, up)
+        let part = self.part_of(End::Card(card, 0));
+        part.nodes.cards.set(&mut part.timeline, card, up)
     }
 
     /// The part of a node that is no client.
@@ -430,11 +456,19 @@ impl Simulation {
         self.parts.get(number)
     }
 
+    fn part_of_switch(&mut self, switch: u16) -> Result<&mut Part, String> {
+        let count = self.engines.len();
+        if usize::from(switch) < count {
+            return Ok(self.part_of(End::Switch(switch, 0)));
+        }
+        Err(format!("There is no switch {switch}: the rack has {count}, from 0."))
+    }
+
     fn clients(&mut self) -> &mut Part {
         self.catch_up();
         let number = self.parts.division().of_clients();
         let clients = self.parts.get(number);
-        clients.now = self.now;
+        clients.timeline.now = self.now;
         clients
     }
 

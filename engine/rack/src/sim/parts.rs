@@ -121,14 +121,14 @@ impl Parts {
 
     /// Sets the time of all groups.
     pub(super) fn set_time(&mut self, now: Nanos) {
-        self.groups_mut().for_each(|part| part.now = now);
+        self.groups_mut().for_each(|part| part.timeline.now = now);
     }
 
     /// Delivers what a part has sent since it last advanced.
     pub(super) fn deliver(&mut self, from: usize) {
         let count = self.parts.len();
         for to in 0..count {
-            let outbox = &mut here(&mut self.parts[from]).outboxes[to];
+            let outbox = &mut here(&mut self.parts[from]).network.outboxes[to];
             if outbox.is_empty() {
                 continue;
             }
@@ -137,7 +137,7 @@ impl Parts {
                 Some(part) => part.receive_from(from, &mut outbox),
                 None => self.mail[from * count + to].append(&mut outbox),
             }
-            here(&mut self.parts[from]).outboxes[to] = outbox;
+            here(&mut self.parts[from]).network.outboxes[to] = outbox;
         }
     }
 
@@ -389,7 +389,7 @@ mod tests {
         parts.use_threads(2, true);
         // There is no such link.
         let event = Event::Arrive { link: MAX_LINKS as u32 - 1, frame: FrameId::from_bits(0) };
-        parts.get(clients).queue.push(10, event);
+        parts.get(clients).timeline.queue.push(10, event);
         let advance = AssertUnwindSafe(|| parts.advance(1_000_000, &[], &mut None));
         assert!(catch_unwind(advance).is_err());
         assert_eq!(parts.rest(), Ok(()), "returns at once");

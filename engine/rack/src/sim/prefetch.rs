@@ -20,26 +20,30 @@ const MAX_ANNOUNCED: usize = 16;
 impl Part {
     /// Loads frames and state for the events of the next buckets.
     pub(super) fn prefetch(&self, engines: &mut Engines<'_>) {
-        let [first, second] = self.queue.following();
+        let [first, second] = self.timeline.queue.following();
         for frame in second.filter_map(Event::frame) {
-            self.frames.prefetch(frame);
+            self.timeline.frames.prefetch(frame);
         }
         let mut arrivals = Arrivals::default();
         for event in first {
             match event {
                 Event::Arrive { link, frame } | Event::ArriveFromOutside { link, frame } => {
-                    if let End::Switch(switch, port) = self.fabric.end(link) {
-                        let bytes = self.frames.get(frame);
-                        arrivals.add(switch, Frame { bytes, port, now_ns: self.now }, engines);
+                    if let End::Switch(switch, port) = self.network.end(link) {
+                        let bytes = self.timeline.frames.get(frame);
+                        arrivals.add(
+                            switch,
+                            Frame { bytes, port, now_ns: self.timeline.now },
+                            engines,
+                        );
                     }
                 }
                 Event::Received { frame, .. } => {
-                    let bytes = self.frames.get(frame);
+                    let bytes = self.timeline.frames.get(frame);
                     if let Some(state) = self.generator.as_ref().and_then(|it| it.state_of(bytes)) {
                         prefetch(state);
                     }
                 }
-                Event::Served { server, .. } => self.servers.prefetch(server),
+                Event::Served { server, .. } => self.nodes.servers.prefetch(server),
                 _ => {}
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::worker::lock;
+use crate::lock::lock;
 
 /// Frames of a batch that are kept at most: a batch is of one port, and the next one may be of
 /// another.

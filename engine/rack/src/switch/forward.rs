@@ -9,15 +9,16 @@ use std::time::Duration;
 
 use netkv_dataplane::{BATCH, DigestMessage, Output, Packet, pipeline_of};
 
-use super::{DIGEST_QUEUE, Lane, PORTS, Port, Shared};
+use super::shared::{DIGEST_QUEUE, Lane, PORTS, Port, Shared};
 use crate::backlog::Class;
 use crate::clock;
-use crate::fabric::{Fabric, Late};
 use crate::impair::Direction;
+use crate::impaired_links::{ImpairedLinks, Late};
+use crate::lock::lock;
 use crate::pipeline::{Pipeline, Pipelines};
 use crate::record::{Passage, Recorder};
-use crate::sys::{Poller, Received, Sender};
-use crate::worker::{Signals, lock};
+use crate::sys::{Carrier, Poller, Received, Sender};
+use crate::worker::Signals;
 
 /// Bytes of an Ethernet header.
 const SHORTEST_FRAME: usize = 14;
@@ -41,7 +42,7 @@ pub struct Loop<'a, P> {
     leaving: Vec<Vec<(usize, usize)>>,
     /// Index of a port number in `ports`.
     index: [Option<usize>; PORTS],
-    fabric: Fabric,
+    links: ImpairedLinks,
     /// Delayed frames from hosts that are due in this round.
     arriving: Vec<Late>,
     /// Number of delayed frames to hosts, at the head of `output`. They have crossed their link.
@@ -97,7 +98,7 @@ impl<'a, P: Pipelines> Loop<'a, P> {
             sender: Sender::default(),
             leaving: vec![Vec::new(); ports.len()],
             index,
-            fabric: Fabric::new(shared.seed, ports.iter().map(|port| port.number)),
+            links: ImpairedLinks::new(shared.seed, ports.iter().map(|port| port.number)),
             arriving: Vec::new(),
             late: 0,
             packet_ins: Vec::new(),
@@ -112,7 +113,7 @@ impl<'a, P: Pipelines> Loop<'a, P> {
         // A round clears the waker, so it may have taken the wake-up that asks the thread to end.
         while !self.signals.stopping() {
             let limit = if self.shared.crossings.may_sleep(self.pipeline) {
-                clock::until(self.fabric.deadline())
+                clock::until(self.links.deadline())
             } else {
                 Some(Duration::ZERO)
             };
@@ -136,10 +137,10 @@ impl<'a, P: Pipelines> Loop<'a, P> {
 
     /// Moves the frames that are ready.
     fn round(&mut self) -> io::Result<()> {
-        if self.lane.ordered.load(Ordering::Acquire) {
-            self.obey();
+        if self.lane.changed.load(Ordering::Acquire) {
+            self.change_links();
         }
-        if self.fabric.deadline().is_some() {
+        if self.links.deadline().is_some() {
             self.release();
         }
         for from in 0..self.shared.crossings.pipelines() {
@@ -154,7 +155,7 @@ impl<'a, P: Pipelines> Loop<'a, P> {
             }
         }
         self.lane.counters.batches.add(1);
-        if self.fabric.impairs_to() {
+        if self.links.impairs_to() {
             self.distribute_impaired();
         } else {
             self.distribute();
@@ -229,7 +230,7 @@ impl<'a, P: Pipelines> Loop<'a, P> {
 
     fn port_batch(&mut self, index: usize) -> io::Result<()> {
         let port = &self.ports[index];
-        let received = self.received.fill(&port.link)?;
+        let received = port.link.receive(&mut self.received)?;
         if let Some(recorder) = &mut self.recorder {
             let frames = self.received.frames().flatten();
             let failed = frames.filter(|frame| !recorder.frame(index, Passage::In, frame)).count();
@@ -249,10 +250,10 @@ impl<'a, P: Pipelines> Loop<'a, P> {
         });
         let mut pipeline = self.shared.pipelines.lock(self.pipeline);
         let now = clock::now();
-        if self.fabric.impairs_from(index) {
-            let fabric = &mut self.fabric;
+        if self.links.impairs_from(index) {
+            let links = &mut self.links;
             let passing = frames
-                .flat_map(|frame| repeat_n(frame, fabric.pass(now, index, Direction::From, frame)));
+                .flat_map(|frame| repeat_n(frame, links.pass(now, index, Direction::From, frame)));
             pipeline.batch(now, port.number, passing, &mut self.output);
         } else {
             pipeline.batch(now, port.number, frames, &mut self.output);
@@ -262,30 +263,30 @@ impl<'a, P: Pipelines> Loop<'a, P> {
         port.counters.received.add(received as u64);
         port.counters.received_bytes.add(bytes);
         self.lane.counters.malformed.add(malformed);
-        if self.fabric.impairs_from(index) {
+        if self.links.impairs_from(index) {
             self.count_links();
         }
         Ok(())
     }
 
     /// Applies changes of the links' impairments.
-    fn obey(&mut self) {
-        self.lane.ordered.store(false, Ordering::Release);
-        for order in lock(&self.lane.orders).drain(..) {
-            self.fabric.obey(order);
+    fn change_links(&mut self) {
+        self.lane.changed.store(false, Ordering::Release);
+        for change in lock(&self.lane.changes).drain(..) {
+            self.links.apply(change);
         }
     }
 
     /// Delivers the delayed frames that are due: to the pipeline, or to the output.
     fn release(&mut self) {
         let now = clock::now();
-        while let Some(late) = self.fabric.take_due(now) {
+        while let Some(late) = self.links.take_due(now) {
             match late.direction() {
                 Direction::From => self.arriving.push(late),
                 Direction::To => {
                     self.output.push(self.ports[late.port].number, &late.frame);
                     self.late += 1;
-                    self.fabric.recycle(late);
+                    self.links.recycle(late);
                 }
             }
         }
@@ -296,7 +297,7 @@ impl<'a, P: Pipelines> Loop<'a, P> {
         for late in self.arriving.drain(..) {
             let frame = once(late.frame.as_slice());
             pipeline.batch(now, self.ports[late.port].number, frame, &mut self.output);
-            self.fabric.recycle(late);
+            self.links.recycle(late);
         }
         finish(pipeline, &mut self.digests, &mut self.crossing);
         self.hand_over();
@@ -329,7 +330,7 @@ impl<'a, P: Pipelines> Loop<'a, P> {
                 let copies = if at < self.late {
                     1
                 } else {
-                    self.fabric.pass(now, index, Direction::To, &bytes[start..end])
+                    self.links.pass(now, index, Direction::To, &bytes[start..end])
                 };
                 self.leaving[index].extend(repeat_n((start, end), copies));
             } else {
@@ -341,7 +342,7 @@ impl<'a, P: Pipelines> Loop<'a, P> {
     }
 
     fn count_links(&mut self) {
-        let (tally, counters) = (self.fabric.take_tally(), &self.lane.counters);
+        let (tally, counters) = (self.links.take_tally(), &self.lane.counters);
         counters.links_lost.add(tally.lost);
         counters.links_duplicated.add(tally.duplicated);
         counters.links_corrupted.add(tally.corrupted);
@@ -360,7 +361,7 @@ impl<'a, P: Pipelines> Loop<'a, P> {
                         counters.unrecorded.add(u64::from(!written));
                     }
                 }
-                let sent = self.sender.send(&port.link, self.output.bytes(), leaving);
+                let sent = port.link.transmit(&mut self.sender, self.output.bytes(), leaving);
                 leaving.clear();
                 port.counters.sent.add(sent.frames);
                 port.counters.sent_bytes.add(sent.bytes);

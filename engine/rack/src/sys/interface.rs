@@ -7,7 +7,7 @@ use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-use super::checked;
+use super::call::checked;
 
 /// Where `ip netns` keeps the names of namespaces.
 const NAMESPACES: &str = "/run/netns";

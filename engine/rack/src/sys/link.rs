@@ -6,9 +6,12 @@ use std::os::fd::RawFd;
 
 use super::interface::Interface;
 use super::packet::{Form, PacketSocket};
+use super::poll::Watched;
+use super::receive::Received;
+use super::send::{Sender, Sent};
+use super::socket::Socket;
 use super::tap::TapDevice;
 use super::xdp::XdpSocket;
-use super::{Received, Sender, Sent, Socket, Watched};
 
 /// The configuration of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,10 +185,14 @@ fn without_tap(error: io::Error) -> io::Error {
 
 /// A link that sends and receives batches of frames.
 pub trait Carrier: Watched {
-    /// See [`Received::fill`].
+    /// Receives up to [`super::BATCH`] waiting messages; returns the number of their frames.
+    ///
+    /// If no message waits, this returns 0. It also returns 0 if the kernel reports that the peer's
+    /// port is closed (`ECONNREFUSED`), because the peer may start again.
     fn receive(&self, into: &mut Received) -> io::Result<usize>;
 
-    /// See [`Sender::send`].
+    /// Sends frames in order, each given by its range in `bytes`. Frames that the kernel refuses
+    /// are dropped, as on a full link.
     fn transmit(&self, sender: &mut Sender, bytes: &[u8], frames: &[(usize, usize)]) -> Sent;
 }
 

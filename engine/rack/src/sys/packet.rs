@@ -14,10 +14,12 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::call::checked;
 use super::interface::{Interface, option, set_option};
+use super::limits::BATCH;
 use super::mapping::Mapping;
-use super::{BATCH, Received, checked};
-use crate::worker::lock;
+use super::receive::Received;
+use crate::lock::lock;
 
 /// Bytes of a slot of the frame ring: the longest frame and the kernel's header.
 const SLOT: usize = 4096;

@@ -8,7 +8,9 @@ use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{BATCH, Socket, checked};
+use super::call::checked;
+use super::limits::BATCH;
+use super::socket::Socket;
 
 /// Wakes a thread that waits in a [`Poller`].
 pub struct Waker(OwnedFd);

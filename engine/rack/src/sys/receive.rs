@@ -5,7 +5,9 @@ use std::iter::once;
 use std::mem::{size_of, zeroed};
 use std::ptr;
 
-use super::{BATCH, Carrier, FRAME_LIMIT, Socket, checked};
+use super::call::checked;
+use super::limits::{BATCH, FRAME_LIMIT};
+use super::socket::Socket;
 
 /// Bytes for one message: the longest train (the length of a UDP datagram has 16 bits), and some
 /// more, so that the first bytes of the slots do not share a few sets of the processor's cache.
@@ -81,14 +83,6 @@ impl Default for Received {
 }
 
 impl Received {
-    /// Receives up to [`BATCH`] waiting messages of a link; returns the number of their frames.
-    ///
-    /// If no message waits, this returns 0. It also returns 0 if the kernel reports that the peer's
-    /// port is closed (`ECONNREFUSED`), because the peer may start again.
-    pub fn fill(&mut self, link: &impl Carrier) -> io::Result<usize> {
-        link.receive(self)
-    }
-
     /// Begins a batch of frames that are copied from a ring.
     pub(super) fn begin_copies(&mut self) {
         self.count = 0;
@@ -109,7 +103,7 @@ impl Received {
         self.count += 1;
     }
 
-    /// Receives a batch of datagrams; see [`Self::fill`].
+    /// Receives a batch of datagrams; see [`super::Carrier::receive`].
     pub(super) fn datagrams(&mut self, socket: &Socket) -> io::Result<usize> {
         self.copied = None;
         self.count = 0;

@@ -5,14 +5,16 @@ use std::mem::{size_of, zeroed};
 use std::os::fd::RawFd;
 use std::ptr;
 
-use super::{BATCH, Carrier, Socket, checked};
+use super::call::checked;
+use super::limits::BATCH;
+use super::socket::Socket;
 
 /// Bytes of the longest train: the maximum payload of a UDP datagram.
 const TRAIN_BYTES: usize = 65_507;
 /// Maximum number of I/O vectors in one system call.
 const VECTORS: usize = 4 * BATCH;
 
-/// Counts of a call of [`Sender::send`].
+/// Counts of a call of [`super::Carrier::transmit`].
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Sent {
     /// Frames that the kernel accepted.
@@ -50,7 +52,7 @@ pub struct Sender {
 }
 
 // SAFETY: the raw pointers in `vectors` and `messages` are used only by the system call for which
-// `describe` has just set them, under the one borrow of `self` in `send`.
+// `describe` has just set them, under the one borrow of `self` in `all`.
 unsafe impl Send for Sender {}
 
 impl Default for Sender {
@@ -69,13 +71,7 @@ impl Default for Sender {
 }
 
 impl Sender {
-    /// Sends frames in order, each given by its range in `bytes`. Frames that the kernel refuses
-    /// are dropped, as on a full link.
-    pub fn send(&mut self, link: &impl Carrier, bytes: &[u8], frames: &[(usize, usize)]) -> Sent {
-        link.transmit(self, bytes, frames)
-    }
-
-    /// Sends datagrams; see [`Self::send`].
+    /// Sends datagrams; see [`super::Carrier::transmit`].
     pub(super) fn datagrams(
         &mut self,
         socket: &Socket,

@@ -6,8 +6,9 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 
+use super::call::checked;
 use super::poll::Poller;
-use super::{Watched, checked};
+use super::poll::Watched;
 
 /// A descriptor through which this process signals another one.
 pub struct Signal(File);

@@ -7,8 +7,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::checked;
-use crate::worker::lock;
+use super::call::checked;
+use crate::lock::lock;
 
 /// Requested size of a receive buffer: some thousand frames, so that no frame of a burst is lost
 /// while the receiving thread is not scheduled.

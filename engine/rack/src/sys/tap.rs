@@ -7,8 +7,11 @@ use std::mem::zeroed;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 
+use super::call::checked;
 use super::interface::Interface;
-use super::{BATCH, FRAME_LIMIT, Received, Sent, checked};
+use super::limits::{BATCH, FRAME_LIMIT};
+use super::receive::Received;
+use super::send::Sent;
 
 const DEVICE: &str = "/dev/net/tun";
 
@@ -44,7 +47,7 @@ impl TapDevice {
         self.0.as_raw_fd()
     }
 
-    /// Receives a batch of frames; see [`Received::fill`].
+    /// Receives a batch of frames; see [`super::Carrier::receive`].
     pub(super) fn receive(&self, into: &mut Received) -> io::Result<usize> {
         // One byte more shows that a frame is too long.
         let mut buffer = [0; FRAME_LIMIT + 1];
@@ -65,7 +68,7 @@ impl TapDevice {
         Ok(into.copies())
     }
 
-    /// Sends frames; see [`super::Sender::send`].
+    /// Sends frames; see [`super::Carrier::transmit`].
     pub(super) fn transmit(&self, bytes: &[u8], frames: &[(usize, usize)]) -> Sent {
         let mut sent = Sent::default();
         for &(start, end) in frames {

@@ -3,7 +3,7 @@
 use super::*;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 fn free_port() -> SocketAddrV4 {
     let probe = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -42,7 +42,7 @@ impl Frames {
     }
 
     fn send(&self, socket: &Socket) -> Sent {
-        Sender::default().send(socket, &self.bytes, &self.ranges)
+        socket.transmit(&mut Sender::default(), &self.bytes, &self.ranges)
     }
 }
 
@@ -50,7 +50,7 @@ impl Frames {
 fn drain(socket: &Socket) -> Vec<Vec<u8>> {
     let mut received = Received::default();
     let mut got = Vec::new();
-    while received.fill(socket).unwrap() > 0 {
+    while socket.receive(&mut received).unwrap() > 0 {
         got.extend(received.frames().map(|frame| frame.unwrap().to_vec()));
     }
     got
@@ -117,7 +117,7 @@ fn a_batch_has_few_trains_or_many_single_frames() {
     assert_eq!((0..100).map(|_| train.send(&a).frames).sum::<u64>(), 100 * BATCH as u64);
     let mut received = Received::default();
     let mut batches = Vec::new();
-    while let count @ 1.. = received.fill(&b).unwrap() {
+    while let count @ 1.. = b.receive(&mut received).unwrap() {
         batches.push(count);
     }
     assert_eq!(batches.iter().sum::<usize>(), 100 * BATCH);
@@ -125,7 +125,7 @@ fn a_batch_has_few_trains_or_many_single_frames() {
     a.disable_trains();
     assert_eq!((0..40).map(|_| train.send(&a).frames).sum::<u64>(), 40 * BATCH as u64);
     let singles: Vec<usize> =
-        std::iter::from_fn(|| Some(received.fill(&b).unwrap()).filter(|&count| count > 0))
+        std::iter::from_fn(|| Some(b.receive(&mut received).unwrap()).filter(|&count| count > 0))
             .collect();
     assert_eq!(singles.iter().sum::<usize>(), 40 * BATCH);
     assert_eq!(singles[10], BATCH, "{singles:?}");
@@ -147,7 +147,7 @@ fn bursts_of_all_kinds_arrive_complete() {
         let frames = Frames::of(frames);
         assert_eq!(frames.send(&a).dropped, 0);
         let mut got = Vec::new();
-        while received.fill(&b).unwrap() > 0 {
+        while b.receive(&mut received).unwrap() > 0 {
             got.extend(received.frames().map(|frame| frame.unwrap().to_vec()));
         }
         assert_eq!(got, frames.list());
@@ -161,7 +161,7 @@ fn a_frame_that_is_too_long_does_not_hide_the_next() {
         Frames::of([vec![1; FRAME_LIMIT + 1], vec![2; FRAME_LIMIT]]).send(&a);
         let mut received = Received::default();
         let mut lengths = Vec::new();
-        while received.fill(&b).unwrap() > 0 {
+        while b.receive(&mut received).unwrap() > 0 {
             lengths.extend(received.frames().map(|frame| frame.map(<[u8]>::len)));
         }
         assert_eq!(lengths, [None, Some(FRAME_LIMIT)]);
@@ -183,7 +183,7 @@ fn a_port_ignores_other_senders() {
     let stranger = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = a.socket.local_addr().unwrap();
     stranger.send_to(&[0; 60], address).unwrap();
-    assert_eq!(Received::default().fill(&a).unwrap(), 0);
+    assert_eq!(a.receive(&mut Received::default()).unwrap(), 0);
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn a_peer_that_restarts_receives_again() {
         for _ in 0..3 {
             Frames::of([vec![0; 60]]).send(&a);
         }
-        Received::default().fill(&a).unwrap();
+        a.receive(&mut Received::default()).unwrap();
         let b = Socket::open("b", there, here, trains).unwrap();
         Frames::of([vec![7; 60], vec![8; 60]]).send(&a);
         assert_eq!(drain(&b).last(), Some(&vec![8; 60]));

@@ -22,10 +22,13 @@ use std::sync::Mutex;
 
 use netkv_wire::ETHERNET_LEN;
 
+use super::call::checked;
 use super::interface::{Interface, option, set_option};
+use super::limits::{BATCH, FRAME_LIMIT};
 use super::mapping::{Mapping, Numbers};
-use super::{BATCH, FRAME_LIMIT, Received, Sent, checked};
-use crate::worker::lock;
+use super::receive::Received;
+use super::send::Sent;
+use crate::lock::lock;
 
 /// Bytes of a chunk: a page. The kernel leaves its first part empty.
 const CHUNK: usize = 4096;
@@ -290,7 +293,7 @@ mod bpf {
     use std::mem::size_of;
     use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-    use crate::sys::checked;
+    use crate::sys::call::checked;
 
     const MAP_CREATE: libc::c_int = 0;
     const MAP_UPDATE: libc::c_int = 2;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use netkv_rack::session::{OwnedKey, OwnedOp};
 use netkv_roles::{Completion, Outcome};
 
-use crate::command::Commands;
+use crate::commands::Commands;
 use crate::failure::RackTexts;
 use crate::keys::{Encoding, Keys};
 use crate::known::{Known, MAX_KNOWN};
@@ -64,13 +64,13 @@ impl World {
             port: 6380,
             max_clients: options.max_clients,
             started: Instant::now(),
-            commands: Commands::new(options.separate_mset),
             counters: Counters::default(),
         };
         let texts = RackTexts { keys: options.keys, timeout: 2.0 };
+        let commands = Commands::new(options.separate_mset);
         let known = Known::new(options.max_known);
         Self {
-            machine: Machine::new(server, texts, known, options.under_way),
+            machine: Machine::new(server, commands, texts, known, options.under_way),
             stored: HashMap::new(),
             lost: HashSet::new(),
             under_way: Vec::new(),

@@ -106,7 +106,7 @@ class Server:
         self.send(encode(message, self.host.ip, to))
 
 
-class Fabric:
+class SwitchedNetwork:
     """A network whose switches run `program`, each with a control plane of type `control`."""
 
     def __init__(

@@ -7,15 +7,16 @@ use netkv_roles::{Actions, Applied, Frames, MemoryStore, Nanos, Server, Work, fi
 use netkv_workload::{Distribution, MAX_KEYS, Random};
 use serde_json::{Value, json};
 
-use super::config::{RackConfig, ServersConfig};
-use super::costs::Costs;
-use super::cpu::Cpu;
-use super::event::Event;
-use super::fabric::NO_LINK;
-use super::frames::FrameId;
-use super::part::Part;
-use super::warmth::Warmth;
 use crate::counters::document;
+use crate::sim::config::{RackConfig, ServersConfig};
+use crate::sim::costs::Costs;
+use crate::sim::cpu::Cpu;
+use crate::sim::event::Event;
+use crate::sim::frames::FrameId;
+use crate::sim::link::NO_LINK;
+use crate::sim::queue::Queue;
+use crate::sim::timeline::Timeline;
+use crate::sim::warmth::Warmth;
 use crate::sys::prefetch;
 
 struct Node {
@@ -36,7 +37,7 @@ struct Node {
 }
 
 /// The servers of a part.
-pub(super) struct Servers {
+pub struct Servers {
     nodes: Vec<Node>,
     /// For each server of the rack, its index in `nodes`.
     places: Vec<Option<u16>>,
@@ -98,7 +99,7 @@ impl Times {
 
 impl Servers {
     /// The servers that `has` selects.
-    pub(super) fn new(
+    pub fn new(
         config: &RackConfig,
         frames: Arc<dyn Frames>,
         has: impl Fn(u16) -> bool,
@@ -135,30 +136,30 @@ impl Servers {
     }
 
     /// The field for the number of the link from a server.
-    pub(super) fn plug(&mut self, server: u16) -> Option<&mut u32> {
+    pub fn plug(&mut self, server: u16) -> Option<&mut u32> {
         self.places.get(usize::from(server)).copied().flatten()?;
         Some(&mut self.node(server).link)
     }
 
     /// The frames of the rack's protocol.
-    pub(super) fn frames(&self) -> Arc<dyn Frames> {
+    pub fn frames(&self) -> Arc<dyn Frames> {
         Arc::clone(&self.times.host.frames)
     }
 
     /// Whether processors take no time.
     #[inline]
-    pub(super) fn is_ideal(&self) -> bool {
+    pub fn is_ideal(&self) -> bool {
         self.times.ideal
     }
 
     /// Loads the state of a server into the processor's caches.
     #[inline]
-    pub(super) fn prefetch(&self, server: u16) {
+    pub fn prefetch(&self, server: u16) {
         prefetch(&*self.nodes[place(&self.places, server)].role);
     }
 
     /// A server without a cable.
-    pub(super) fn unplugged(&self) -> Option<usize> {
+    pub fn unplugged(&self) -> Option<usize> {
         self.nodes.iter().find(|node| node.link == NO_LINK).map(|node| node.number.into())
     }
 
@@ -169,7 +170,7 @@ impl Servers {
     }
 
     /// Counts of each server since its last start, in the form of a live server node, by number.
-    pub(super) fn counts(&self) -> impl Iterator<Item = (u16, Value)> {
+    pub fn counts(&self) -> impl Iterator<Item = (u16, Value)> {
         let counts = |node: &Node| {
             let mut counts = document(&node.role.counts());
             let dropped = counts["dropped"].as_u64().unwrap_or(0) + node.dropped;
@@ -178,6 +179,189 @@ impl Servers {
             (node.number, counts)
         };
         self.nodes.iter().map(counts)
+    }
+
+    /// Schedules the processing of a frame that reaches a server at `arrival`, now or later. Frames
+    /// from switch or controller do not queue behind clients' requests and are never dropped, as in
+    /// the live server.
+    #[inline]
+    pub fn admit(&mut self, timeline: &mut Timeline, server: u16, arrival: Nanos, frame: FrameId) {
+        let Timeline { queue, frames, .. } = timeline;
+        let node = &mut self.nodes[place(&self.places, server)];
+        let done = match self.times.of(frames.get(frame), &mut node.warmth, &mut node.random) {
+            Ok(cost) => node.cpu.take(arrival, cost),
+            Err(cost) => {
+                node.cpu.hold(arrival, cost);
+                Some(arrival + cost)
+            }
+        };
+        if let Some(done) = done {
+            queue.push(done, Event::Served { server, incarnation: node.incarnation, frame });
+        } else {
+            node.dropped += 1;
+            frames.free(frame);
+        }
+    }
+
+    /// Whether an event belongs to the current incarnation of a server.
+    #[inline]
+    pub fn is_current(&self, server: u16, incarnation: u16) -> bool {
+        self.nodes[place(&self.places, server)].incarnation == incarnation
+    }
+
+    /// Passes a frame to the role of a server. Returns false if the server is down.
+    #[inline]
+    pub fn on_frame(&mut self, now: Nanos, server: u16, frame: &[u8]) -> bool {
+        let node = &mut self.nodes[place(&self.places, server)];
+        if node.up {
+            node.role.on_frame(now, frame, &mut self.actions);
+        }
+        node.up
+    }
+
+    /// Calls the role of a server, if its timer is due. Returns false if it is not.
+    pub fn on_timer(&mut self, now: Nanos, server: u16, incarnation: u16) -> bool {
+        let node = &mut self.nodes[place(&self.places, server)];
+        if node.incarnation != incarnation || node.wake > now {
+            return false;
+        }
+        node.wake = Nanos::MAX;
+        node.role.on_timer(now, &mut self.actions);
+        true
+    }
+
+    /// Executes the storage calls of the role. Returns the number of frames that it sends, which
+    /// [`Servers::send`] returns; `None` if the role wants nothing more.
+    #[inline]
+    pub fn execute(&mut self, now: Nanos, server: u16) -> Option<usize> {
+        self.calls.clear();
+        if self.actions.is_empty() {
+            return None;
+        }
+        std::mem::swap(&mut self.actions, &mut self.calls);
+        let node = &mut self.nodes[place(&self.places, server)];
+        for call in self.calls.calls() {
+            let result = node.store.execute(&call);
+            node.role.on_stored(now, call.id, result, &mut self.actions);
+        }
+        Some(self.calls.ranges().len())
+    }
+
+    /// Takes the processor time to send a frame of the role, and returns its link and its bytes. If
+    /// it is `paid`, its fixed time was taken with that of the request.
+    #[inline]
+    pub fn send(&mut self, now: Nanos, server: u16, index: usize, paid: bool) -> (u32, &[u8]) {
+        let node = &mut self.nodes[place(&self.places, server)];
+        let (start, end) = self.calls.ranges()[index];
+        let bytes = &self.calls.bytes()[start..end];
+        if !self.times.ideal {
+            let host = &self.times.host;
+            let fixed = if paid { 0 } else { host.send_any(&mut node.random) };
+            let cost = fixed + host.size(bytes);
+            if cost > 0 {
+                node.cpu.hold(now, cost);
+            }
+        }
+        (node.link, bytes)
+    }
+
+    /// Why a role has failed since the last call.
+    #[inline]
+    pub fn take_failure(&mut self) -> Option<String> {
+        let failure = self.actions.take_failure();
+        failure.or(self.calls.take_failure())
+    }
+
+    /// Schedules the next timer of a server, if it is earlier than the one that is scheduled.
+    #[inline]
+    pub fn wake(&mut self, queue: &mut Queue<Event>, server: u16) {
+        self.nodes[place(&self.places, server)].wake(queue);
+    }
+
+    /// Schedules the first timers of all servers, which start with the rack.
+    pub fn wake_all(&mut self, queue: &mut Queue<Event>) {
+        self.nodes.iter_mut().for_each(|node| node.wake(queue));
+    }
+
+    /// Stops the server. Only its store is kept.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there is no such server.
+    pub fn stop(&mut self, server: u16) -> Result<(), String> {
+        let node = self.existing(server)?;
+        node.up = false;
+        node.incarnation = node.incarnation.wrapping_add(1);
+        Ok(())
+    }
+
+    /// Starts the server again; without `keep_storage` its store has the initial data set only.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there is no such server.
+    pub fn start(
+        &mut self,
+        timeline: &mut Timeline,
+        server: u16,
+        keep_storage: bool,
+    ) -> Result<(), String> {
+        let now = timeline.now;
+        let spec = self.config.clone();
+        let node = self.existing(server)?;
+        // Greater than the request numbers of its earlier incarnations.
+        let first =
+            first_request(u128::from(now)).wrapping_add(1 + u32::from(node.incarnation) * 65_536);
+        if !keep_storage {
+            node.store = MemoryStore::new(spec.keys, spec.value_size.into());
+        }
+        node.role = restore(&spec, server, first, now, node.store.applied())?;
+        // A slowed server stays slow after a restart.
+        let slow = node.cpu.slow;
+        node.cpu = Cpu::new(spec.host.cores, spec.host.queue_limit);
+        node.cpu.slow = slow;
+        node.role.slow(slow);
+        node.wake = Nanos::MAX;
+        node.up = true;
+        // Invalidates the pending events of the earlier incarnation.
+        node.incarnation = node.incarnation.wrapping_add(1);
+        node.wake(&mut timeline.queue);
+        Ok(())
+    }
+
+    /// Multiplies the processor times of a server by `factor`; 1 is as configured.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there is no such server or factor.
+    pub fn slow(&mut self, server: u16, factor: f64) -> Result<(), String> {
+        if !(0.001..=1e6).contains(&factor) {
+            return Err(format!("A server cannot be slower by {factor}; it is 0.001 to 1e6."));
+        }
+        let node = self.existing(server)?;
+        node.cpu.slow = factor;
+        node.role.slow(factor);
+        Ok(())
+    }
+
+    fn existing(&mut self, server: u16) -> Result<&mut Node, String> {
+        let count = self.places.len();
+        if usize::from(server) >= count {
+            return Err(format!("There is no server {server}: the rack has {count}, from 0."));
+        }
+        Ok(self.node(server))
+    }
+}
+
+impl Node {
+    /// Schedules the next timer, if it is earlier than the one that is scheduled.
+    #[inline]
+    fn wake(&mut self, queue: &mut Queue<Event>) {
+        if let Some(due) = self.role.deadline().filter(|due| *due < self.wake) {
+            self.wake = due;
+            let (server, incarnation) = (self.number, self.incarnation);
+            queue.push(due, Event::ServerTimer { server, incarnation });
+        }
     }
 }
 
@@ -207,182 +391,4 @@ fn restore(
         service_queue: spec.queue_limit,
     };
     (spec.role.restore)(&options, now, applied)
-}
-
-impl Part {
-    /// Schedules the processing of a frame that reaches a server at `arrival`, now or later. Frames
-    /// from switch or controller do not queue behind clients' requests and are never dropped, as in
-    /// the live server.
-    #[inline]
-    pub(super) fn admit_at_server(&mut self, server: u16, arrival: Nanos, frame: FrameId) {
-        let node = &mut self.servers.nodes[place(&self.servers.places, server)];
-        let times = &self.servers.times;
-        let done = match times.of(self.frames.get(frame), &mut node.warmth, &mut node.random) {
-            Ok(cost) => node.cpu.take(arrival, cost),
-            Err(cost) => {
-                node.cpu.hold(arrival, cost);
-                Some(arrival + cost)
-            }
-        };
-        if let Some(done) = done {
-            self.queue.push(done, Event::Served { server, incarnation: node.incarnation, frame });
-        } else {
-            node.dropped += 1;
-            self.frames.free(frame);
-        }
-    }
-
-    /// Handles a frame when a server's processor is done with it.
-    pub(super) fn served(&mut self, server: u16, incarnation: u16, frame: FrameId) {
-        if self.servers.node(server).incarnation == incarnation {
-            self.serve(server, frame);
-        } else {
-            self.frames.free(frame);
-        }
-    }
-
-    /// Passes a frame to the role of a server.
-    pub(super) fn serve(&mut self, server: u16, frame: FrameId) {
-        let node = &mut self.servers.nodes[place(&self.servers.places, server)];
-        if !node.up {
-            self.frames.free(frame);
-            return;
-        }
-        node.role.on_frame(self.now, self.frames.get(frame), &mut self.servers.actions);
-        self.frames.free(frame);
-        // The time of the request includes one reply.
-        self.after_role(server, 1);
-    }
-
-    /// Handles a timer event of a server.
-    pub(super) fn server_timer(&mut self, server: u16, incarnation: u16) {
-        let node = &mut self.servers.nodes[place(&self.servers.places, server)];
-        if node.incarnation != incarnation || node.wake > self.now {
-            return;
-        }
-        node.wake = Nanos::MAX;
-        node.role.on_timer(self.now, &mut self.servers.actions);
-        self.after_role(server, 0);
-    }
-
-    /// Carries out the actions of the role and schedules its next timer event. The processor time
-    /// of the first `paid` frames is already counted.
-    #[inline]
-    fn after_role(&mut self, server: u16, paid: usize) {
-        let mut paid = paid;
-        while !self.servers.actions.is_empty() {
-            std::mem::swap(&mut self.servers.actions, &mut self.servers.calls);
-            let node = &mut self.servers.nodes[place(&self.servers.places, server)];
-            for call in self.servers.calls.calls() {
-                let result = node.store.execute(&call);
-                node.role.on_stored(self.now, call.id, result, &mut self.servers.actions);
-            }
-            for index in 0..self.servers.calls.ranges().len() {
-                let (start, end) = self.servers.calls.ranges()[index];
-                let node = &mut self.servers.nodes[place(&self.servers.places, server)];
-                let bytes = &self.servers.calls.bytes()[start..end];
-                let host = &self.servers.times.host;
-                if !self.servers.times.ideal {
-                    let fixed = if paid > 0 { 0 } else { host.send_any(&mut node.random) };
-                    let cost = fixed + host.size(bytes);
-                    if cost > 0 {
-                        node.cpu.hold(self.now, cost);
-                    }
-                }
-                paid = paid.saturating_sub(1);
-                let link = node.link;
-                if let Some(frame) = self.frames.add(bytes) {
-                    self.put(link, self.now, frame);
-                }
-            }
-            self.servers.calls.clear();
-        }
-        for actions in [&mut self.servers.actions, &mut self.servers.calls] {
-            if let Some(text) = actions.take_failure() {
-                self.failure.get_or_insert(text);
-            }
-        }
-        self.wake_server(server);
-    }
-
-    /// Schedules the next timer of a server, if it is earlier than the one that is scheduled.
-    fn wake_server(&mut self, server: u16) {
-        let node = &mut self.servers.nodes[place(&self.servers.places, server)];
-        if let Some(due) = node.role.deadline().filter(|due| *due < node.wake) {
-            node.wake = due;
-            let incarnation = node.incarnation;
-            self.queue.push(due, Event::ServerTimer { server, incarnation });
-        }
-    }
-
-    /// The servers start with the rack.
-    pub(super) fn wake_servers(&mut self) {
-        for at in 0..self.servers.nodes.len() {
-            self.wake_server(self.servers.nodes[at].number);
-        }
-    }
-
-    /// Stops the server. Only its store is kept.
-    ///
-    /// # Errors
-    ///
-    /// A sentence, if there is no such server.
-    pub(super) fn stop_server(&mut self, server: u16) -> Result<(), String> {
-        let node = self.server_node(server)?;
-        node.up = false;
-        node.incarnation = node.incarnation.wrapping_add(1);
-        Ok(())
-    }
-
-    /// Starts the server again; without `keep_storage` its store has the initial data set only.
-    ///
-    /// # Errors
-    ///
-    /// A sentence, if there is no such server.
-    pub(super) fn start_server(&mut self, server: u16, keep_storage: bool) -> Result<(), String> {
-        let now = self.now;
-        let spec = self.servers.config.clone();
-        let node = self.server_node(server)?;
-        // Greater than the request numbers of its earlier incarnations.
-        let first =
-            first_request(u128::from(now)).wrapping_add(1 + u32::from(node.incarnation) * 65_536);
-        if !keep_storage {
-            node.store = MemoryStore::new(spec.keys, spec.value_size.into());
-        }
-        node.role = restore(&spec, server, first, now, node.store.applied())?;
-        // A slowed server stays slow after a restart.
-        let slow = node.cpu.slow;
-        node.cpu = Cpu::new(spec.host.cores, spec.host.queue_limit);
-        node.cpu.slow = slow;
-        node.role.slow(slow);
-        node.wake = Nanos::MAX;
-        node.up = true;
-        // Invalidates the pending events of the earlier incarnation.
-        node.incarnation = node.incarnation.wrapping_add(1);
-        self.wake_server(server);
-        Ok(())
-    }
-
-    /// Multiplies the processor times of a server by `factor`; 1 is as configured.
-    ///
-    /// # Errors
-    ///
-    /// A sentence, if there is no such server or factor.
-    pub(super) fn slow_server(&mut self, server: u16, factor: f64) -> Result<(), String> {
-        if !(0.001..=1e6).contains(&factor) {
-            return Err(format!("A server cannot be slower by {factor}; it is 0.001 to 1e6."));
-        }
-        let node = self.server_node(server)?;
-        node.cpu.slow = factor;
-        node.role.slow(factor);
-        Ok(())
-    }
-
-    fn server_node(&mut self, server: u16) -> Result<&mut Node, String> {
-        let count = self.servers.places.len();
-        if usize::from(server) >= count {
-            return Err(format!("There is no server {server}: the rack has {count}, from 0."));
-        }
-        Ok(self.servers.node(server))
-    }
 }

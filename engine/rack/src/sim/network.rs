@@ -1,26 +1,21 @@
-//! The cables of a rack: their ends, and the frames that cross them.
+//! The network of a simulated rack: its cables, and the frames that are put on them.
 
 use std::ops::AddAssign;
 
 use netkv_roles::Nanos;
 
-use super::cards::Cards;
+use super::across::Outbox;
 use super::config::{End, RackConfig};
-use super::coordinators::Coordinators;
 use super::division::Division;
-use super::engines::Engines;
 use super::event::Event;
 use super::frames::{FrameId, Frames};
-use super::hosts::Hosts;
 use super::journal::{Journal, Outcome};
-use super::link::{Link, LinkCounts};
-use super::part::Part;
-use super::servers::Servers;
-use super::switches::{PORTS, Switches};
+use super::link::{Link, LinkCounts, NO_LINK};
+use super::nodes::Nodes;
+use super::nodes::hosts::Hosts;
+use super::nodes::switches::is_port;
+use super::timeline::Timeline;
 use crate::impair::{Arrival, Impairer, Impairment};
-
-/// The number of no link, for a node without a cable.
-pub(super) const NO_LINK: u32 = u32::MAX;
 
 /// One direction of a cable: what every frame accesses, in one cache line.
 #[repr(align(64))]
@@ -66,46 +61,26 @@ struct Details {
     kind: usize,
 }
 
-/// The nodes of a part.
-pub(super) struct Nodes<'a> {
-    pub switches: &'a mut Switches,
-    pub servers: &'a mut Servers,
-    pub hosts: &'a mut Hosts,
-    pub coordinators: &'a mut Coordinators,
-    pub cards: &'a mut Cards,
-}
-
-impl Nodes<'_> {
-    /// The field for the number of the link from this end, if it exists.
-    fn plug(&mut self, end: End) -> Option<&mut u32> {
-        match end {
-            End::Switch(switch, port) => self.switches.plug(switch, port),
-            End::Client(client) => self.hosts.plug(client),
-            End::Server(server) => self.servers.plug(server),
-            End::Coordinator => self.coordinators.plug(),
-            End::Card(card, port) => self.cards.plug(card, port),
-        }
-    }
-}
-
 /// All cables. Cable `i` of the configuration is link `2 i` from `a` to `b`, and `2 i + 1` back.
-pub(super) struct Fabric {
+pub(super) struct Network {
     cables: Vec<Cable>,
     /// One for each in `cables`.
     details: Vec<Details>,
     /// The kinds of links, in the order of the configuration.
     kinds: Vec<String>,
+    /// Frames to each part of the rack.
+    pub(super) outboxes: Vec<Outbox>,
     pub(super) journal: Option<Journal>,
 }
 
-impl Fabric {
+impl Network {
     /// Creates all cables, and stores the number of its link at each sending end in the part `here`.
     /// Only the links from these ends are used.
     pub(super) fn new(
         config: &RackConfig,
         division: &Division,
         here: usize,
-        nodes: &mut Nodes<'_>,
+        nodes: &mut Nodes,
     ) -> Result<Self, String> {
         let mut cables = Vec::with_capacity(2 * config.links.len());
         let mut details = Vec::with_capacity(2 * config.links.len());
@@ -121,11 +96,10 @@ impl Fabric {
                 match if in_part { nodes.plug(from) } else { None } {
                     None if !in_part && exists(config, from) => {}
                     None => {
-                        let end = name(from);
-                        return Err(format!("A cable ends at {end}, which does not exist."));
+                        return Err(format!("A cable ends at {from}, which does not exist."));
                     }
                     Some(plug) if *plug != NO_LINK => {
-                        return Err(format!("Two cables end at {}.", name(from)));
+                        return Err(format!("Two cables end at {from}."));
                     }
                     Some(plug) => *plug = number,
                 }
@@ -141,17 +115,9 @@ impl Fabric {
                 details.push(Details { from, impairer, impaired: ImpairedFrames::default(), kind });
             }
         }
-        for (what, missing) in
-            [("client", nodes.hosts.unplugged()), ("server", nodes.servers.unplugged())]
-        {
-            if let Some(number) = missing {
-                return Err(format!("No cable leads to {what} {number}."));
-            }
-        }
-        if nodes.coordinators.is_unplugged() {
-            return Err("No cable leads to the coordinator.".to_owned());
-        }
-        Ok(Self { cables, details, kinds, journal: None })
+        nodes.check_plugged()?;
+        let outboxes = (0..division.parts).map(|_| Outbox::default()).collect();
+        Ok(Self { cables, details, kinds, outboxes, journal: None })
     }
 
     /// The end of a link.
@@ -182,101 +148,97 @@ impl Fabric {
         }
         (sum, impaired)
     }
-}
 
-/// Whether a rack has this end.
-fn exists(config: &RackConfig, end: End) -> bool {
-    match end {
-        End::Switch(switch, port) => usize::from(switch) < config.switches.len() && is_port(port),
-        End::Client(client) => client > 0 && client <= config.load.clients,
-        End::Server(server) => server < config.servers.count,
-        End::Coordinator => config.coordinator.is_some(),
-        // A rack with cards has one part, which has the others, too.
-        End::Card(..) => false,
-    }
-}
-
-/// The name of an end in messages to users.
-pub(super) fn name(end: End) -> String {
-    match end {
-        End::Switch(switch, port) => format!("switch {switch} port {port}"),
-        End::Client(client) => format!("client {client}"),
-        End::Server(server) => format!("server {server}"),
-        End::Coordinator => "the coordinator".to_owned(),
-        End::Card(card, port) => format!("card {card} port {port}"),
-    }
-}
-
-impl Part {
     /// Puts a frame on a link at `at`, now or later, and schedules its arrival.
     #[inline]
-    pub(super) fn put(&mut self, link: u32, at: Nanos, frame: FrameId) {
-        let cable = &mut self.fabric.cables[link as usize];
-        let sent = cable.link.send(at, self.frames.len(frame));
-        if let Some(journal) = &mut self.fabric.journal {
+    pub(super) fn put(
+        &mut self,
+        timeline: &mut Timeline,
+        nodes: &mut Nodes,
+        link: u32,
+        at: Nanos,
+        frame: FrameId,
+    ) {
+        let cable = &mut self.cables[link as usize];
+        let sent = cable.link.send(at, timeline.frames.len(frame));
+        if let Some(journal) = &mut self.journal {
             let outcome = sent.map_or(Outcome::QueueFull, Outcome::Sent);
-            let from = self.fabric.details[link as usize].from;
-            journal.note(at, from, cable.to, outcome, self.frames.get(frame));
+            let from = self.details[link as usize].from;
+            journal.note(at, from, cable.to, outcome, timeline.frames.get(frame));
         }
         let Some(arrival) = sent else {
-            self.frames.free(frame);
+            timeline.frames.free(frame);
             return;
         };
         if cable.impaired {
-            return self.put_impaired(link, arrival, frame);
+            return self.put_impaired(timeline, nodes, link, arrival, frame);
         }
         if cable.outside != HERE {
-            let bytes = self.frames.get(frame);
-            let announced = is_announced(cable.to, &self.hosts);
+            let bytes = timeline.frames.get(frame);
+            let announced = is_announced(cable.to, &nodes.hosts);
             let outbox = &mut self.outboxes[usize::from(cable.outside)];
-            outbox.push(self.now, (link, announced), arrival, bytes);
-            return self.frames.free(frame);
+            outbox.push(timeline.now, (link, announced), arrival, bytes);
+            return timeline.frames.free(frame);
         }
         // Frames of a link arrive in order, so the processor time of this one can be scheduled now.
         // This needs one event instead of two.
         match cable.to {
-            End::Server(server) if !self.servers.is_ideal() => {
-                self.admit_at_server(server, arrival, frame);
+            End::Server(server) if !nodes.servers.is_ideal() => {
+                nodes.servers.admit(timeline, server, arrival, frame);
             }
-            End::Client(client) if !self.hosts.is_ideal() => {
-                self.admit_at_client(client, arrival, frame);
+            End::Client(client) if !nodes.hosts.is_ideal() => {
+                nodes.hosts.admit(timeline, client, arrival, frame);
             }
-            End::Coordinator => self.admit_at_coordinator(arrival, frame),
-            End::Card(card, port) => self.send_to_card(card, port, arrival, frame),
-            _ => self.queue.push(arrival, Event::Arrive { link, frame }),
+            End::Coordinator => nodes.coordinators.admit(timeline, arrival, frame),
+            End::Card(card, port) => nodes.cards.admit(timeline, card, port, arrival, frame),
+            _ => timeline.queue.push(arrival, Event::Arrive { link, frame }),
         }
     }
 
-    /// [`Part::put`] for a frame that is not among the frames of this part yet. Returns false if it
+    /// [`Network::put`] for a frame that is not among the frames of this part yet. Returns false if it
     /// is longer than all frames of netkv.
     #[inline]
-    pub(super) fn put_bytes(&mut self, link: u32, at: Nanos, bytes: &[u8]) -> bool {
-        let cable = &mut self.fabric.cables[link as usize];
-        if cable.outside == HERE || cable.impaired || self.fabric.journal.is_some() {
-            let Some(frame) = self.frames.add(bytes) else { return false };
-            self.put(link, at, frame);
+    pub(super) fn put_bytes(
+        &mut self,
+        timeline: &mut Timeline,
+        nodes: &mut Nodes,
+        link: u32,
+        at: Nanos,
+        bytes: &[u8],
+    ) -> bool {
+        let cable = &mut self.cables[link as usize];
+        if cable.outside == HERE || cable.impaired || self.journal.is_some() {
+            let Some(frame) = timeline.frames.add(bytes) else { return false };
+            self.put(timeline, nodes, link, at, frame);
             return true;
         }
         if !Frames::fits(bytes.len()) {
             return false;
         }
         if let Some(arrival) = cable.link.send(at, bytes.len()) {
-            let announced = is_announced(cable.to, &self.hosts);
+            let announced = is_announced(cable.to, &nodes.hosts);
             let outbox = &mut self.outboxes[usize::from(cable.outside)];
-            outbox.push(self.now, (link, announced), arrival, bytes);
+            outbox.push(timeline.now, (link, announced), arrival, bytes);
         }
         true
     }
 
     #[cold]
-    fn put_impaired(&mut self, link: u32, arrival: Nanos, frame: FrameId) {
-        let Cable { to, outside, .. } = self.fabric.cables[link as usize];
-        let details = &mut self.fabric.details[link as usize];
+    fn put_impaired(
+        &mut self,
+        timeline: &mut Timeline,
+        nodes: &mut Nodes,
+        link: u32,
+        arrival: Nanos,
+        frame: FrameId,
+    ) {
+        let Cable { to, outside, .. } = self.cables[link as usize];
+        let details = &mut self.details[link as usize];
         let fate = details.impairer.fate();
         if fate.is_lost() {
             details.impaired.lost += 1;
-            if let Some(journal) = &mut self.fabric.journal {
-                let bytes = self.frames.get(frame);
+            if let Some(journal) = &mut self.journal {
+                let bytes = timeline.frames.get(frame);
                 journal.note(arrival, details.from, to, Outcome::Lost, bytes);
             }
         }
@@ -284,41 +246,27 @@ impl Part {
         details.impaired.corrupted += fate.corrupted();
         for &Arrival { delay, burst } in fate.arrivals() {
             let arrival = arrival + delay;
-            let copy = self.frames.copy(frame);
+            let copy = timeline.frames.copy(frame);
             if let Some(burst) = burst {
-                if let Some(journal) = &mut self.fabric.journal {
-                    let bytes = self.frames.get(frame);
-                    let from = self.fabric.details[link as usize].from;
+                if let Some(journal) = &mut self.journal {
+                    let bytes = timeline.frames.get(frame);
+                    let from = self.details[link as usize].from;
                     journal.note(arrival, from, to, Outcome::Corrupted, bytes);
                 }
-                burst.strike(self.frames.get_mut(copy));
+                burst.strike(timeline.frames.get_mut(copy));
             }
             if outside != HERE {
                 let outbox = &mut self.outboxes[usize::from(outside)];
-                outbox.push(self.now, (link, false), arrival, self.frames.get(copy));
-                self.frames.free(copy);
+                outbox.push(timeline.now, (link, false), arrival, timeline.frames.get(copy));
+                timeline.frames.free(copy);
                 continue;
             }
             match to {
-                End::Card(card, port) => self.send_to_card(card, port, arrival, copy),
-                _ => self.queue.push(arrival, Event::Arrive { link, frame: copy }),
+                End::Card(card, port) => nodes.cards.admit(timeline, card, port, arrival, copy),
+                _ => timeline.queue.push(arrival, Event::Arrive { link, frame: copy }),
             }
         }
-        self.frames.free(frame);
-    }
-
-    /// Handles a frame that has reached the end of its link.
-    #[inline]
-    pub(super) fn arrive(&mut self, link: u32, frame: FrameId, engines: &mut Engines<'_>) {
-        match self.fabric.cables[link as usize].to {
-            End::Switch(switch, port) => self.at_switch(switch, port, frame, engines),
-            End::Server(server) if self.servers.is_ideal() => self.serve(server, frame),
-            End::Server(server) => self.admit_at_server(server, self.now, frame),
-            End::Client(client) if self.hosts.is_ideal() => self.receive(client - 1, frame),
-            End::Client(client) => self.admit_at_client(client, self.now, frame),
-            End::Coordinator => self.admit_at_coordinator(self.now, frame),
-            End::Card(card, port) => self.send_to_card(card, port, self.now, frame),
-        }
+        timeline.frames.free(frame);
     }
 
     /// Sets the impairments of the link at this end: of frames to it, of frames from it. `None`
@@ -334,7 +282,7 @@ impl Part {
         from: Option<Impairment>,
     ) -> Result<(), String> {
         let mut found = false;
-        for (cable, details) in self.fabric.cables.iter_mut().zip(&mut self.fabric.details) {
+        for (cable, details) in self.cables.iter_mut().zip(&mut self.details) {
             if cable.to == end
                 && let Some(impairment) = to
             {
@@ -348,16 +296,23 @@ impl Part {
             cable.impaired = !details.impairer.is_idle();
             found |= cable.to == end;
         }
-        if found { Ok(()) } else { Err(format!("There is no {} in this rack.", name(end))) }
+        if found { Ok(()) } else { Err(format!("There is no {end} in this rack.")) }
+    }
+}
+
+/// Whether a rack has this end.
+fn exists(config: &RackConfig, end: End) -> bool {
+    match end {
+        End::Switch(switch, port) => usize::from(switch) < config.switches.len() && is_port(port),
+        End::Client(client) => client > 0 && client <= config.load.clients,
+        End::Server(server) => server < config.servers.count,
+        End::Coordinator => config.coordinator.is_some(),
+        // A rack with cards has one part, which has the others, too.
+        End::Card(..) => false,
     }
 }
 
 /// Whether a frame without impairments is announced to its end.
 fn is_announced(to: End, hosts: &Hosts) -> bool {
     matches!(to, End::Client(_)) && !hosts.is_ideal()
-}
-
-/// Whether a port number is valid.
-pub(super) fn is_port(port: u16) -> bool {
-    usize::from(port) < PORTS
 }

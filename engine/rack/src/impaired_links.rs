@@ -16,7 +16,7 @@ const SPARE: usize = 4096;
 
 /// A change of a link's impairment in one direction.
 #[derive(Debug, Clone, Copy)]
-pub struct Order {
+pub struct Change {
     /// Index of the port.
     pub port: usize,
     /// The direction.
@@ -40,7 +40,7 @@ pub struct Tally {
     pub dropped: u64,
 }
 
-/// A frame that waits: it is delayed or corrupted. Frames that are due at the same time keep their order.
+/// A frame that waits: it is delayed or corrupted. Frames that are due at the same time keep their change.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Late {
     due: Nanos,
@@ -60,7 +60,7 @@ impl Late {
 }
 
 /// The links of one switch.
-pub struct Fabric {
+pub struct ImpairedLinks {
     /// For each port: to the host, from the host.
     links: Vec<[Impairer; 2]>,
     /// Whether any link is impaired in the direction to its host.
@@ -78,7 +78,7 @@ fn side(direction: Direction) -> usize {
     }
 }
 
-impl Fabric {
+impl ImpairedLinks {
     /// Links without impairments at these ports. Each direction of each port has a random stream of
     /// its own, seeded by `seed`.
     pub fn new(seed: u64, ports: impl Iterator<Item = u16>) -> Self {
@@ -97,17 +97,17 @@ impl Fabric {
     }
 
     /// Changes an impairment. Frames that are already delayed stay delayed.
-    pub fn obey(&mut self, order: Order) {
-        self.links[order.port][side(order.direction)].set(order.impairment);
+    pub fn apply(&mut self, change: Change) {
+        self.links[change.port][side(change.direction)].set(change.impairment);
         self.impaired_to = self.links.iter().any(|link| !link[side(Direction::To)].is_idle());
     }
 
-    /// True if frames to some host have to go through [`Fabric::pass`].
+    /// True if frames to some host have to go through [`ImpairedLinks::pass`].
     pub fn impairs_to(&self) -> bool {
         self.impaired_to
     }
 
-    /// True if frames from the host at a port have to go through [`Fabric::pass`].
+    /// True if frames from the host at a port have to go through [`ImpairedLinks::pass`].
     pub fn impairs_from(&self, port: usize) -> bool {
         !self.links[port][side(Direction::From)].is_idle()
     }
@@ -189,50 +189,50 @@ impl Fabric {
 mod tests {
     use super::*;
 
-    fn fabric(impairment: Impairment) -> Fabric {
-        let mut fabric = Fabric::new(1, [5, 9].into_iter());
-        fabric.obey(Order { port: 1, direction: Direction::From, impairment });
-        fabric
+    fn impaired(impairment: Impairment) -> ImpairedLinks {
+        let mut links = ImpairedLinks::new(1, [5, 9].into_iter());
+        links.apply(Change { port: 1, direction: Direction::From, impairment });
+        links
     }
 
-    fn due(fabric: &mut Fabric, now: Nanos) -> Vec<Vec<u8>> {
-        std::iter::from_fn(|| fabric.take_due(now)).map(|late| late.frame).collect()
+    fn due(links: &mut ImpairedLinks, now: Nanos) -> Vec<Vec<u8>> {
+        std::iter::from_fn(|| links.take_due(now)).map(|late| late.frame).collect()
     }
 
     #[test]
     fn only_the_direction_that_was_named_is_impaired() {
         let cut = Impairment { loss: 1.0, ..Impairment::NONE };
-        let mut fabric = fabric(cut);
-        assert!(fabric.impairs_from(1) && !fabric.impairs_from(0) && !fabric.impairs_to());
-        assert_eq!(fabric.pass(0, 1, Direction::From, b"a"), 0);
-        assert_eq!(fabric.pass(0, 1, Direction::To, b"a"), 1);
-        assert_eq!(fabric.pass(0, 0, Direction::From, b"a"), 1);
-        fabric.obey(Order { port: 0, direction: Direction::To, impairment: cut });
-        assert!(fabric.impairs_to());
-        assert_eq!(fabric.take_tally(), Tally { lost: 1, ..Tally::default() });
+        let mut links = impaired(cut);
+        assert!(links.impairs_from(1) && !links.impairs_from(0) && !links.impairs_to());
+        assert_eq!(links.pass(0, 1, Direction::From, b"a"), 0);
+        assert_eq!(links.pass(0, 1, Direction::To, b"a"), 1);
+        assert_eq!(links.pass(0, 0, Direction::From, b"a"), 1);
+        links.apply(Change { port: 0, direction: Direction::To, impairment: cut });
+        assert!(links.impairs_to());
+        assert_eq!(links.take_tally(), Tally { lost: 1, ..Tally::default() });
     }
 
     #[test]
     fn an_even_delay_keeps_the_order_and_comes_when_it_is_due() {
-        let mut fabric = fabric(Impairment { delay: 100, ..Impairment::NONE });
+        let mut links = impaired(Impairment { delay: 100, ..Impairment::NONE });
         for number in 0..50u8 {
             // Ten frames at a time.
-            assert_eq!(fabric.pass(u64::from(number / 10), 1, Direction::From, &[number]), 0);
+            assert_eq!(links.pass(u64::from(number / 10), 1, Direction::From, &[number]), 0);
         }
-        assert_eq!(fabric.deadline(), Some(100));
-        assert!(due(&mut fabric, 99).is_empty());
-        assert_eq!(due(&mut fabric, 102), (0..30u8).map(|n| vec![n]).collect::<Vec<_>>());
-        assert_eq!(due(&mut fabric, 104).len(), 20);
-        assert_eq!(fabric.deadline(), None);
+        assert_eq!(links.deadline(), Some(100));
+        assert!(due(&mut links, 99).is_empty());
+        assert_eq!(due(&mut links, 102), (0..30u8).map(|n| vec![n]).collect::<Vec<_>>());
+        assert_eq!(due(&mut links, 104).len(), 20);
+        assert_eq!(links.deadline(), None);
     }
 
     #[test]
     fn later_frames_overtake_those_that_are_held_back() {
         let held = Impairment { reorder: 0.5, reorder_span: 1000, ..Impairment::NONE };
-        let mut fabric = fabric(held);
+        let mut links = impaired(held);
         let at_once =
-            (0..100).map(|n| fabric.pass(n, 1, Direction::From, &[n as u8])).sum::<usize>();
-        let late = due(&mut fabric, 10_000);
+            (0..100).map(|n| links.pass(n, 1, Direction::From, &[n as u8])).sum::<usize>();
+        let late = due(&mut links, 10_000);
         assert_eq!(at_once + late.len(), 100);
         assert!((20..80).contains(&at_once) && !late.is_sorted());
     }
@@ -240,25 +240,25 @@ mod tests {
     #[test]
     fn corrupted_copies_are_due_at_once_and_the_frame_stays() {
         let corrupt = Impairment { corrupt: 1.0, duplicate: 1.0, ..Impairment::NONE };
-        let mut fabric = fabric(corrupt);
+        let mut links = impaired(corrupt);
         let frame = [0; 60];
-        assert_eq!(fabric.pass(7, 1, Direction::From, &frame), 0);
-        assert_eq!((fabric.deadline(), frame), (Some(7), [0; 60]));
-        let arrived = due(&mut fabric, 7);
+        assert_eq!(links.pass(7, 1, Direction::From, &frame), 0);
+        assert_eq!((links.deadline(), frame), (Some(7), [0; 60]));
+        let arrived = due(&mut links, 7);
         assert!(arrived.iter().all(|copy| copy.len() == 60 && copy[..] != frame));
         assert_ne!(arrived[0], arrived[1], "each copy has a burst of its own");
         let expected = Tally { duplicated: 1, corrupted: 2, ..Tally::default() };
-        assert_eq!(fabric.take_tally(), expected);
+        assert_eq!(links.take_tally(), expected);
     }
 
     #[test]
     fn a_link_that_is_late_for_ever_does_not_take_all_memory() {
-        let mut fabric = fabric(Impairment { delay: 1, ..Impairment::NONE });
+        let mut links = impaired(Impairment { delay: 1, ..Impairment::NONE });
         for _ in 0..LATE_LIMIT + 7 {
-            fabric.pass(0, 1, Direction::From, b"frame");
+            links.pass(0, 1, Direction::From, b"frame");
         }
-        let tally = fabric.take_tally();
+        let tally = links.take_tally();
         assert_eq!((tally.delayed, tally.dropped), (LATE_LIMIT as u64, 7));
-        assert_eq!(due(&mut fabric, 1).len(), LATE_LIMIT);
+        assert_eq!(due(&mut links, 1).len(), LATE_LIMIT);
     }
 }

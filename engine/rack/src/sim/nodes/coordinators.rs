@@ -6,14 +6,15 @@ use netkv_roles::{Actions, Coordinator, Frames, Nanos, first_request};
 use netkv_workload::Random;
 use serde_json::Value;
 
-use super::config::{CoordinatorModel, RackConfig};
-use super::costs::Costs;
-use super::cpu::Cpu;
-use super::event::Event;
-use super::fabric::NO_LINK;
-use super::frames::FrameId;
-use super::part::Part;
 use crate::counters::document;
+use crate::sim::config::{CoordinatorModel, RackConfig};
+use crate::sim::costs::Costs;
+use crate::sim::cpu::Cpu;
+use crate::sim::event::Event;
+use crate::sim::frames::FrameId;
+use crate::sim::link::NO_LINK;
+use crate::sim::queue::Queue;
+use crate::sim::timeline::Timeline;
 
 struct Node {
     role: Box<dyn Coordinator>,
@@ -33,7 +34,7 @@ struct Node {
 }
 
 /// The coordinator of the rack, if there is one.
-pub(super) struct Coordinators {
+pub struct Coordinators {
     node: Option<Node>,
     config: RackConfig,
     actions: Actions,
@@ -49,11 +50,7 @@ fn role(
 
 impl Coordinators {
     /// The coordinator, unless it is in another part.
-    pub(super) fn new(
-        config: &RackConfig,
-        frames: Arc<dyn Frames>,
-        here: bool,
-    ) -> Result<Self, String> {
+    pub fn new(config: &RackConfig, frames: Arc<dyn Frames>, here: bool) -> Result<Self, String> {
         let node = match config.coordinator.as_ref().filter(|_| here) {
             None => None,
             Some(model) => Some(Node {
@@ -73,84 +70,82 @@ impl Coordinators {
     }
 
     /// The field for the number of the link from the coordinator.
-    pub(super) fn plug(&mut self) -> Option<&mut u32> {
+    pub fn plug(&mut self) -> Option<&mut u32> {
         self.node.as_mut().map(|node| &mut node.link)
     }
 
     /// Whether there is a coordinator without a cable.
-    pub(super) fn is_unplugged(&self) -> bool {
+    pub fn is_unplugged(&self) -> bool {
         self.node.as_ref().is_some_and(|node| node.link == NO_LINK)
     }
 
     /// Its counts since its last start, which `_engine.pyi` describes; null if there is none.
-    pub(super) fn counts(&self) -> Value {
+    pub fn counts(&self) -> Value {
         let Some(node) = &self.node else { return Value::Null };
         let mut counts = document(&node.role.counts());
         counts["dropped"] = node.dropped.into();
         counts["busy_s"] = (node.busy as f64 / 1e9).into();
         counts
     }
-}
 
-impl Part {
     /// Schedules the processing of a frame that reaches the coordinator's host at `arrival`, now or
     /// later.
     #[inline]
-    pub(super) fn admit_at_coordinator(&mut self, arrival: Nanos, frame: FrameId) {
-        let Some(node) = &mut self.coordinators.node else { return self.frames.free(frame) };
-        let cost = node.costs.receive(self.frames.get(frame), &mut node.random);
+    pub fn admit(&mut self, timeline: &mut Timeline, arrival: Nanos, frame: FrameId) {
+        let Timeline { queue, frames, .. } = timeline;
+        let Some(node) = &mut self.node else { return frames.free(frame) };
+        let cost = node.costs.receive(frames.get(frame), &mut node.random);
         if let Some(done) = node.cpu.take(arrival, cost) {
             node.busy += cost;
-            self.queue.push(done, Event::Coordinated { incarnation: node.incarnation, frame });
+            queue.push(done, Event::Coordinated { incarnation: node.incarnation, frame });
         } else {
             node.dropped += 1;
-            self.frames.free(frame);
+            frames.free(frame);
         }
     }
 
-    /// Handles a frame when a worker of the coordinator has received it.
-    pub(super) fn coordinated(&mut self, incarnation: u16, frame: FrameId) {
-        let Coordinators { node, actions, .. } = &mut self.coordinators;
-        if let Some(node) = node.as_mut().filter(|node| node.up && node.incarnation == incarnation)
-        {
-            node.role.on_frame(self.now, self.frames.get(frame), actions);
+    /// Passes a frame to the role, if a worker of this incarnation has received it.
+    pub fn on_frame(&mut self, now: Nanos, incarnation: u16, frame: &[u8]) {
+        if let Some(node) = self.node.as_mut().filter(|node| node.is_current(incarnation)) {
+            node.role.on_frame(now, frame, &mut self.actions);
         }
-        self.frames.free(frame);
-        self.after_coordinator();
     }
 
-    /// Handles a timer event of the coordinator.
-    pub(super) fn coordinator_timer(&mut self, incarnation: u16) {
-        let Coordinators { node, actions, .. } = &mut self.coordinators;
-        let current =
-            |node: &&mut Node| node.up && node.incarnation == incarnation && node.wake <= self.now;
-        if let Some(node) = node.as_mut().filter(current) {
+    /// Calls the role, if its timer is due.
+    pub fn on_timer(&mut self, now: Nanos, incarnation: u16) {
+        let is_due = |node: &&mut Node| node.is_current(incarnation) && node.wake <= now;
+        if let Some(node) = self.node.as_mut().filter(is_due) {
             node.wake = Nanos::MAX;
-            node.role.on_timer(self.now, actions);
+            node.role.on_timer(now, &mut self.actions);
         }
-        self.after_coordinator();
     }
 
-    /// Sends the frames of the role and schedules its next timer event.
-    fn after_coordinator(&mut self) {
-        let mut actions = std::mem::take(&mut self.coordinators.actions);
-        for &(start, end) in actions.ranges() {
-            let Some(node) = &mut self.coordinators.node else { break };
-            let bytes = &actions.bytes()[start..end];
-            let cost = node.costs.send(bytes, &mut node.random);
-            node.busy += cost;
-            let leaves = node.cpu.hold(self.now, cost);
-            let link = node.link;
-            if let Some(frame) = self.frames.add(bytes) {
-                self.put(link, leaves, frame);
-            }
-        }
+    /// Takes the frames of the role, in exchange for the memory of earlier ones.
+    pub fn take_actions(&mut self) -> Actions {
+        std::mem::take(&mut self.actions)
+    }
+
+    /// Keeps the memory of actions for later ones.
+    pub fn give_back(&mut self, mut actions: Actions) {
         actions.clear();
-        self.coordinators.actions = actions;
-        let Some(node) = &mut self.coordinators.node else { return };
+        self.actions = actions;
+    }
+
+    /// The link that a frame is sent on, and when it leaves if it is sent now. `None` if there is
+    /// no coordinator.
+    pub fn send(&mut self, now: Nanos, frame: &[u8]) -> Option<(u32, Nanos)> {
+        let node = self.node.as_mut()?;
+        let cost = node.costs.send(frame, &mut node.random);
+        node.busy += cost;
+        Some((node.link, node.cpu.hold(now, cost)))
+    }
+
+    /// Schedules the next timer, if it is earlier than the one that is scheduled.
+    pub fn wake(&mut self, queue: &mut Queue<Event>) {
+        let Some(node) = &mut self.node else { return };
         if let Some(due) = node.role.deadline().filter(|due| node.up && *due < node.wake) {
             node.wake = due;
-            self.queue.push(due, Event::CoordinatorTimer { incarnation: node.incarnation });
+            queue.push(due, Event::CoordinatorTimer { incarnation: node.incarnation });
         }
     }
 
@@ -159,8 +154,8 @@ impl Part {
     /// # Errors
     ///
     /// A sentence, if there is none.
-    pub(super) fn stop_coordinator(&mut self) -> Result<(), String> {
-        let node = self.coordinators.node.as_mut().ok_or_else(none)?;
+    pub fn stop(&mut self) -> Result<(), String> {
+        let node = self.node.as_mut().ok_or_else(none)?;
         node.up = false;
         node.incarnation = node.incarnation.wrapping_add(1);
         Ok(())
@@ -171,18 +166,24 @@ impl Part {
     /// # Errors
     ///
     /// A sentence, if there is none.
-    pub(super) fn start_coordinator(&mut self) -> Result<(), String> {
-        let Coordinators { node, config, .. } = &mut self.coordinators;
+    pub fn start(&mut self, now: Nanos) -> Result<(), String> {
+        let Self { node, config, .. } = self;
         let (node, model) = node.as_mut().zip(config.coordinator.as_ref()).ok_or_else(none)?;
         // Greater than the request numbers of its earlier incarnations.
-        let first = first_request(u128::from(self.now))
-            .wrapping_add(1 + u32::from(node.incarnation) * 65_536);
+        let first =
+            first_request(u128::from(now)).wrapping_add(1 + u32::from(node.incarnation) * 65_536);
         node.role = role(config, model, first)?;
         node.cpu = Cpu::new(node.cpu.cores(), model.host.queue_limit);
         node.wake = Nanos::MAX;
         node.up = true;
         node.incarnation = node.incarnation.wrapping_add(1);
         Ok(())
+    }
+}
+
+impl Node {
+    fn is_current(&self, incarnation: u16) -> bool {
+        self.up && self.incarnation == incarnation
     }
 }
 

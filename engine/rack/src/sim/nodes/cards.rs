@@ -20,12 +20,11 @@ use netkv_fpga::{Design, Error, PortSettings};
 use netkv_roles::Nanos;
 use serde_json::{Map, Value};
 
-use super::config::{CardConfig, End, IdleModel, IdleReport, RackConfig};
-use super::event::Event;
-use super::fabric::NO_LINK;
-use super::frames::FrameId;
-use super::link::bytes_on_line;
-use super::part::Part;
+use crate::sim::config::{CardConfig, End, IdleModel, IdleReport, RackConfig};
+use crate::sim::event::Event;
+use crate::sim::frames::FrameId;
+use crate::sim::link::{NO_LINK, bytes_on_line};
+use crate::sim::timeline::Timeline;
 
 /// Cycles within which a design must be ready after a reset.
 const READY_CYCLES: u64 = 10_000_000;
@@ -69,10 +68,10 @@ struct Node {
     unrouted: u64,
 }
 
-pub(super) struct Cards(Vec<Node>);
+pub struct Cards(Vec<Node>);
 
 impl Cards {
-    pub(super) fn new(config: &RackConfig) -> Result<Self, String> {
+    pub fn new(config: &RackConfig) -> Result<Self, String> {
         let mut nodes = Vec::with_capacity(config.cards.len());
         for (index, card) in config.cards.iter().enumerate() {
             let links = config.links.iter();
@@ -89,20 +88,178 @@ impl Cards {
     }
 
     /// The field for the number of the link from a port.
-    pub(super) fn plug(&mut self, card: u16, port: u16) -> Option<&mut u32> {
+    pub fn plug(&mut self, card: u16, port: u16) -> Option<&mut u32> {
         self.0.get_mut(usize::from(card))?.links.get_mut(usize::from(port))
     }
 
     /// Whether a port sends at a line rate.
-    pub(super) fn has_rate(&self, card: u16, port: u16) -> bool {
+    pub fn has_rate(&self, card: u16, port: u16) -> bool {
         let node = self.0.get(usize::from(card));
         node.and_then(|node| node.config.rates.get(usize::from(port))).is_some_and(|it| *it > 0.0)
     }
 
     /// Counters of each card since its last start.
-    pub(super) fn counts(&mut self) -> Result<Vec<Value>, Error> {
+    pub fn counts(&mut self) -> Result<Vec<Value>, Error> {
         self.0.iter_mut().map(Node::counts).collect()
     }
+
+    /// A frame whose last byte reaches a port of a card at `arrival`, now or later.
+    pub fn admit(
+        &mut self,
+        timeline: &mut Timeline,
+        card: u16,
+        port: u16,
+        arrival: Nanos,
+        frame: FrameId,
+    ) {
+        let node = &mut self.0[usize::from(card)];
+        if !node.up {
+            timeline.frames.free(frame);
+            return;
+        }
+        // The MAC takes a frame from its first byte on, and presents it to the design after the
+        // last one. A link that is faster than the port leaves the rest of that time to the MAC.
+        let on_line = node.time_on_line(port, timeline.frames.len(frame));
+        let first = arrival.saturating_sub(on_line).max(arrival.min(timeline.now + node.nearest));
+        node.arrived += 1;
+        node.arrivals.push(Reverse((first, node.arrived, port, frame)));
+        if first < node.due {
+            node.wake(timeline, card, first);
+        }
+    }
+
+    /// Begins an event of a card; false if the event is ignored.
+    pub fn begin(&mut self, card: u16, turn: u32) -> bool {
+        let node = &mut self.0[usize::from(card)];
+        let begins = node.turn == turn && node.up;
+        if begins {
+            node.due = Nanos::MAX;
+        }
+        begins
+    }
+
+    /// Runs the design of a card (rule 2) until it may have sent a frame. Returns false if it does
+    /// not run now. `others`: when something happens that is no event of the timeline.
+    pub fn run(
+        &mut self,
+        timeline: &mut Timeline,
+        card: u16,
+        others: Nanos,
+    ) -> Result<bool, Error> {
+        let limit = timeline.now + AHEAD;
+        let other = timeline.queue.next(limit).unwrap_or(limit).min(others).min(limit);
+        let node = &mut self.0[usize::from(card)];
+        let horizon = other + node.nearest;
+        if node.sleeps {
+            node.sleeps = false;
+            node.sleep_until(node.cycle_of(timeline.now))?;
+        }
+        let next = node.arrivals.peek().map(|Reverse(arrival)| arrival.0);
+        if !node.is_busy() && node.has_frame()? {
+            node.keep_running();
+        }
+        if !node.is_busy() {
+            node.sleeps = true;
+            match next {
+                None => return Ok(false),
+                Some(at) if at > horizon => {
+                    node.wake(timeline, card, at);
+                    return Ok(false);
+                }
+                Some(at) => {
+                    node.sleeps = false;
+                    node.sleep_until(node.cycle_of(at))?;
+                }
+            }
+        }
+        while let Some(&Reverse((at, _, port, frame))) = node.arrivals.peek()
+            && node.cycle_of(at) <= node.cycle()
+        {
+            node.arrivals.pop();
+            node.receive(port, timeline.frames.get(frame))?;
+            timeline.frames.free(frame);
+        }
+        let next = node.arrivals.peek().map_or(Nanos::MAX, |Reverse(arrival)| arrival.0);
+        let until = node.cycle_of(horizon.min(next)).max(node.cycle());
+        let cycles = until - node.cycle();
+        if cycles == 0 {
+            // Virtual time catches up first.
+            node.wake(timeline, card, horizon);
+            return Ok(false);
+        }
+        let cycles = if node.moves() {
+            cycles
+        } else {
+            cycles.min(node.run_until.saturating_sub(node.cycle()).max(1))
+        };
+        node.design.step_to_frame(cycles)?;
+        Ok(true)
+    }
+
+    /// The ports of a card with frames that its design has sent.
+    pub fn ready(&self, card: u16) -> impl Iterator<Item = u32> + use<> {
+        self.0[usize::from(card)].design.ready()
+    }
+
+    /// The next frame that a design has sent to a port.
+    pub fn sent(
+        &mut self,
+        timeline: &mut Timeline,
+        card: u16,
+        port: u32,
+    ) -> Result<Option<Sent>, Error> {
+        let node = &mut self.0[usize::from(card)];
+        let link = node.links[port as usize];
+        let Some(sent) = node.design.transmitted(port)? else { return Ok(None) };
+        let frame = if link == NO_LINK { None } else { timeline.frames.add(sent.frame) };
+        let wire_cycle = sent.wire_cycle;
+        node.keep_running();
+        node.unrouted += u64::from(frame.is_none());
+        let at = node.time_of(wire_cycle).max(timeline.now);
+        Ok(Some(Sent { link, at, frame }))
+    }
+
+    /// Stops or starts a card: all frames in it are lost, and its design begins with a reset.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there is no such card, or its design has failed.
+    pub fn set(&mut self, timeline: &mut Timeline, card: u16, up: bool) -> Result<(), String> {
+        let count = self.0.len();
+        let Some(node) = self.0.get_mut(usize::from(card)) else {
+            return Err(format!("There is no card {card}: the rack has {count}, from 0."));
+        };
+        for Reverse((.., frame)) in node.arrivals.drain() {
+            timeline.frames.free(frame);
+        }
+        node.due = Nanos::MAX;
+        node.turn = node.turn.wrapping_add(1);
+        node.up = up;
+        if !up {
+            return Ok(());
+        }
+        let mut restart = || {
+            node.design.reset(RESET_CYCLES)?;
+            node.drain()?;
+            node.prepare()
+        };
+        restart().map_err(|error| format!("Card {card} cannot be started: {error}"))?;
+        node.restarts += 1;
+        node.unreported = 0;
+        node.sleeps = true;
+        node.set_time(node.cycle_of(timeline.now));
+        node.run_until = 0;
+        Ok(())
+    }
+}
+
+/// A frame that a design has sent.
+pub struct Sent {
+    pub link: u32,
+    /// When it leaves.
+    pub at: Nanos,
+    /// `None` if there is no link at its port, or the frame is longer than all frames of netkv.
+    pub frame: Option<FrameId>,
 }
 
 impl Node {
@@ -201,6 +358,13 @@ impl Node {
         Ok(self.design.read_register(register)? & mask != 0)
     }
 
+    /// Schedules the next event of the card.
+    fn wake(&mut self, timeline: &mut Timeline, card: u16, at: Nanos) {
+        self.due = at.max(timeline.now);
+        self.turn = self.turn.wrapping_add(1);
+        timeline.queue.push(self.due, Event::Card { card, turn: self.turn });
+    }
+
     fn keep_running(&mut self) {
         self.run_until = self.cycle() + self.config.idle.cycles;
     }
@@ -268,170 +432,5 @@ impl Node {
         counts.insert("unrouted".to_owned(), self.unrouted.into());
         counts.insert("cycles".to_owned(), self.design.cycle().into());
         Ok(counts.into())
-    }
-}
-
-impl Part {
-    /// A frame whose last byte reaches a port of a card at `arrival`, now or later.
-    pub(super) fn send_to_card(&mut self, card: u16, port: u16, arrival: Nanos, frame: FrameId) {
-        let node = &mut self.cards.0[usize::from(card)];
-        if !node.up {
-            self.frames.free(frame);
-            return;
-        }
-        // The MAC takes a frame from its first byte on, and presents it to the design after the
-        // last one. A link that is faster than the port leaves the rest of that time to the MAC.
-        let on_line = node.time_on_line(port, self.frames.len(frame));
-        let first = arrival.saturating_sub(on_line).max(arrival.min(self.now + node.nearest));
-        node.arrived += 1;
-        node.arrivals.push(Reverse((first, node.arrived, port, frame)));
-        if first < node.due {
-            self.wake_card(card, first);
-        }
-    }
-
-    /// Runs the design of a card (rule 2).
-    pub(super) fn card_event(&mut self, card: u16, turn: u32) {
-        let node = &mut self.cards.0[usize::from(card)];
-        if node.turn != turn || !node.up {
-            return;
-        }
-        node.due = Nanos::MAX;
-        if let Err(error) = self.run_card(card) {
-            self.failure.get_or_insert(format!("the design of card {card} has failed: {error}"));
-        }
-    }
-
-    fn run_card(&mut self, card: u16) -> Result<(), Error> {
-        let index = usize::from(card);
-        loop {
-            let limit = self.now + AHEAD;
-            let other = self.queue.next(limit).unwrap_or(limit).min(self.generator_due);
-            let other = other.min(self.controls.due()).min(limit);
-            let node = &mut self.cards.0[index];
-            let horizon = other + node.nearest;
-            if node.sleeps {
-                node.sleeps = false;
-                node.sleep_until(node.cycle_of(self.now))?;
-            }
-            let next = node.arrivals.peek().map(|Reverse(arrival)| arrival.0);
-            if !node.is_busy() && node.has_frame()? {
-                node.keep_running();
-            }
-            if !node.is_busy() {
-                node.sleeps = true;
-                match next {
-                    None => return Ok(()),
-                    Some(at) if at > horizon => {
-                        self.wake_card(card, at);
-                        return Ok(());
-                    }
-                    Some(at) => {
-                        node.sleeps = false;
-                        node.sleep_until(node.cycle_of(at))?;
-                    }
-                }
-            }
-            while let Some(&Reverse((at, _, port, frame))) = node.arrivals.peek()
-                && node.cycle_of(at) <= node.cycle()
-            {
-                node.arrivals.pop();
-                node.receive(port, self.frames.get(frame))?;
-                self.frames.free(frame);
-            }
-            let next = node.arrivals.peek().map_or(Nanos::MAX, |Reverse(arrival)| arrival.0);
-            let until = node.cycle_of(horizon.min(next)).max(node.cycle());
-            let cycles = until - node.cycle();
-            if cycles == 0 {
-                // Virtual time catches up first.
-                self.wake_card(card, horizon);
-                return Ok(());
-            }
-            let cycles = if node.moves() {
-                cycles
-            } else {
-                cycles.min(node.run_until.saturating_sub(node.cycle()).max(1))
-            };
-            node.design.step_to_frame(cycles)?;
-            self.card_sent(card)?;
-        }
-    }
-
-    /// Schedules the next event of a card.
-    fn wake_card(&mut self, card: u16, at: Nanos) {
-        let node = &mut self.cards.0[usize::from(card)];
-        node.due = at.max(self.now);
-        node.turn = node.turn.wrapping_add(1);
-        self.queue.push(node.due, Event::Card { card, turn: node.turn });
-    }
-
-    /// Puts the frames that a design has sent on their links.
-    fn card_sent(&mut self, card: u16) -> Result<(), Error> {
-        let index = usize::from(card);
-        for port in self.cards.0[index].design.ready() {
-            loop {
-                let node = &mut self.cards.0[index];
-                let link = node.links[port as usize];
-                let (wire_cycle, frame) = match node.design.transmitted(port)? {
-                    None => break,
-                    Some(sent) if link == NO_LINK => (sent.wire_cycle, None),
-                    Some(sent) => (sent.wire_cycle, self.frames.add(sent.frame)),
-                };
-                node.keep_running();
-                match frame {
-                    None => node.unrouted += 1,
-                    Some(frame) => {
-                        let at = node.time_of(wire_cycle).max(self.now);
-                        self.put(link, at, frame);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Stops or starts a card: all frames in it are lost, and its design begins with a reset.
-    ///
-    /// # Errors
-    ///
-    /// A sentence, if there is no such card, or its design has failed.
-    pub(super) fn set_card(&mut self, card: u16, up: bool) -> Result<(), String> {
-        let count = self.cards.0.len();
-        let now = self.now;
-        let Some(node) = self.cards.0.get_mut(usize::from(card)) else {
-            return Err(format!("There is no card {card}: the rack has {count}, from 0."));
-        };
-        for Reverse((.., frame)) in node.arrivals.drain() {
-            self.frames.free(frame);
-        }
-        node.due = Nanos::MAX;
-        node.turn = node.turn.wrapping_add(1);
-        node.up = up;
-        if !up {
-            return Ok(());
-        }
-        let mut restart = || {
-            node.design.reset(RESET_CYCLES)?;
-            node.drain()?;
-            node.prepare()
-        };
-        restart().map_err(|error| format!("Card {card} cannot be started: {error}"))?;
-        node.restarts += 1;
-        node.unreported = 0;
-        node.sleeps = true;
-        node.set_time(node.cycle_of(now));
-        node.run_until = 0;
-        Ok(())
-    }
-
-    /// Counters of the cards.
-    pub(super) fn card_counts(&mut self) -> Value {
-        match self.cards.counts() {
-            Ok(counts) => counts.into(),
-            Err(error) => {
-                self.failure.get_or_insert(format!("a card cannot be read: {error}"));
-                Value::Null
-            }
-        }
     }
 }

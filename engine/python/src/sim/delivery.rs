@@ -1,4 +1,4 @@
-//! Messages that the engine passes to a control plane itself, and the actions that follow.
+//! Messages that the engine delivers to a control plane itself, and the actions that follow.
 //!
 //! A cache is filled by tens of thousands of messages. For each, the driver in Python would take as
 //! long as the control plane does. So the engine
@@ -11,15 +11,16 @@
 
 use netkv_rack::sim::Notice;
 use netkv_wire::FrameView;
+use pyo3::IntoPyObjectExt;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 
-use super::Simulation;
 use super::channel::{PACKET_HEADER, is_plain};
-use super::notice_out;
+use super::simulation::Simulation;
 use crate::control::{Outstanding, send_frame};
+use crate::digests::digests_out;
 use crate::wire;
 
 /// What the engine creates and recognizes of netkv/control.
@@ -48,7 +49,7 @@ impl Classes {
 }
 
 /// What became of a notice.
-pub enum Passed {
+pub enum Delivery {
     /// Its controller has handled it; its deadline is now this one.
     Handled(Option<u64>),
     /// One of its operations has continued: its deadline may have changed, and there is a new one.
@@ -75,11 +76,11 @@ enum Message<'a, 'py> {
 }
 
 impl Simulation {
-    /// Passes a notice to its controller, if the engine can. `until`: the earliest deadline.
-    pub(super) fn pass_on(slf: &Bound<'_, Self>, notice: Notice, until: u64) -> PyResult<Passed> {
+    /// Delivers a notice to its controller, if the engine can. `until`: the earliest deadline.
+    pub(super) fn deliver(slf: &Bound<'_, Self>, notice: Notice, until: u64) -> PyResult<Delivery> {
         let py = slf.py();
         let Some(arrived) = Self::arrived(slf, &notice)? else {
-            return Self::notice(slf, notice).map(Passed::ForCaller);
+            return Self::notice(slf, notice).map(Delivery::ForCaller);
         };
         let Arrived { controller, plane, switch, name, now, .. } = &arrived;
         let actions = match arrived.call_back()? {
@@ -102,7 +103,7 @@ impl Simulation {
             return Self::actions_left(py, *switch, left);
         }
         let deadline = controller.call_method0(intern!(py, "handled"))?.extract()?;
-        Ok(Passed::Handled(deadline))
+        Ok(Delivery::Handled(deadline))
     }
 
     /// An operation has continued with these actions: sends the requests that are ready, too.
@@ -112,7 +113,7 @@ impl Simulation {
         now: u64,
         actions: &Bound<'_, PyAny>,
         requests: &Bound<'_, PyAny>,
-    ) -> PyResult<Passed> {
+    ) -> PyResult<Delivery> {
         let py = slf.py();
         let actions = actions.cast::<PyTuple>()?.to_list();
         let outstanding = requests.getattr(intern!(py, "outstanding"))?;
@@ -124,13 +125,13 @@ impl Simulation {
             return Self::actions_left(py, switch, actions.get_slice(left, actions.len()));
         }
         let deadline = outstanding.borrow_mut().deadline(py);
-        Ok(Passed::Continued(deadline.map(|at| u64::try_from(at).unwrap_or(0))))
+        Ok(Delivery::Continued(deadline.map(|at| u64::try_from(at).unwrap_or(0))))
     }
 
     /// The caller carries out the actions that are left, and sees to the deadline.
-    fn actions_left(py: Python<'_>, switch: u16, left: Bound<'_, PyList>) -> PyResult<Passed> {
+    fn actions_left(py: Python<'_>, switch: u16, left: Bound<'_, PyList>) -> PyResult<Delivery> {
         let notice = ("actions", switch, left).into_pyobject(py)?;
-        Ok(Passed::ForCaller(Some(notice.into_any().unbind())))
+        Ok(Delivery::ForCaller(Some(notice.into_any().unbind())))
     }
 
     /// The notice as the caller gets it; `None` if it is about a write that was discarded.
@@ -146,7 +147,7 @@ impl Simulation {
         }
     }
 
-    /// The message of a notice, if it is for a controller and the engine can pass it on.
+    /// The message of a notice, if it is for a controller and the engine can deliver it.
     fn arrived<'a, 'py>(
         slf: &Bound<'py, Self>,
         notice: &'a Notice,
@@ -292,5 +293,22 @@ fn get<'py>(
     match plane.getattr(attribute)?.cast::<PyDict>() {
         Ok(dictionary) => dictionary.get_item(switch),
         Err(_) => Ok(None), // the empty one of the base class
+    }
+}
+
+/// A notice as a tuple.
+fn notice_out(py: Python<'_>, notice: Notice) -> PyResult<Py<PyAny>> {
+    match notice {
+        Notice::PacketIn { switch, frame } => {
+            ("packet-in", switch, PyBytes::new(py, &frame)).into_py_any(py)
+        }
+        Notice::Digest { switch, digest } => {
+            let list = digests_out(py, &[digest])?;
+            ("digest", switch, list.get_item(0)?).into_py_any(py)
+        }
+        Notice::Write { switch, token, pipeline } => {
+            ("write", switch, token, pipeline).into_py_any(py)
+        }
+        Notice::Answered { switch, token, .. } => ("answered", switch, token).into_py_any(py),
     }
 }

@@ -1,10 +1,7 @@
 //! Configurations of the nodes, as the JSON that `netkv.live` writes.
 
-use netkv_roles::registry::{
-    ClientOptions, ClientRole, CoordinatorOptions, CoordinatorRole, Keyspace, ServerOptions,
-    ServerRole,
-};
-use netkv_roles::{Backoff, Nanos};
+use netkv_roles::registry::{ClientRole, CoordinatorRole, ServerRole};
+use netkv_roles::{Backoff, ClientOptions, CoordinatorOptions, Keyspace, Nanos, ServerOptions};
 use netkv_workload as workload;
 use netkv_workload::{Mix, Popularity, Shift};
 use serde::Deserialize;

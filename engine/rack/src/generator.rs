@@ -254,7 +254,7 @@ pub(crate) fn nanos(name: &str, seconds: f64) -> Result<Nanos, String> {
 pub(crate) mod tests {
     use super::*;
     use netkv_roles::MILLISECOND;
-    use netkv_roles::registry::CLIENTS;
+    use netkv_roles::registry::ClientRole;
     use netkv_wire::{FrameView, Message, Op, Sequence, Stamp, Status, write_frame};
 
     fn generator(role: &str) -> Generator {
@@ -308,7 +308,7 @@ pub(crate) mod tests {
             generator.poll(0).unwrap();
             sent(&mut generator).iter().any(|frame| is_op(frame, Op::Hello))
         };
-        let mut names = CLIENTS.iter().map(|entry| entry.name);
+        let mut names = ClientRole::all().map(|role| role.name);
         names.find(registers).expect("the registry has such a role")
     }
 

@@ -12,12 +12,12 @@ mod single_key;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
+use netkv_roles::kits::single_key::{SingleKeyFrames, foreign};
 use netkv_roles::records::Keying;
-use netkv_roles::registry::{
-    ClientEntry, ClientOptions, Loader, Restore, ServerEntry, ServerOptions, set_loader,
+use netkv_roles::registry::{Loader, set_loader};
+use netkv_roles::{
+    Applied, ClientEntry, ClientOptions, Counts, Restore, ServerEntry, ServerOptions,
 };
-use netkv_roles::single_key::{SingleKeyFrames, foreign};
-use netkv_roles::{Applied, Counts};
 use netkv_wire::Sequence;
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;

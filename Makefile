@@ -18,6 +18,8 @@ REV ?= HEAD~1
 WEB_TOOLS := tests/web/node_modules
 JAVASCRIPT := "web/js/**/*.js" "tests/web/types/*.ts"
 MANIFEST := engine/Cargo.toml
+# A macro declares the modules of schemes, where cargo fmt does not find them.
+FORMAT_ROLES := rustfmt --edition 2024 roles/src/*/mod.rs
 ENGINE_SOURCES := $(shell find engine -type f \( -name '*.rs' -o -name '*.p4' -o -name 'Cargo.*' \) -not -path '*/target/*')
 
 # maturin and the tests call uv by name.
@@ -137,14 +139,14 @@ lint: setup lint-web ## Check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/mypy
-	@cd engine && $(CARGO) fmt --all --check
+	@cd engine && $(CARGO) fmt --all --check && $(FORMAT_ROLES) --check
 	@$(CARGO) clippy -q --locked --manifest-path $(MANIFEST) --workspace --all-targets -- -D warnings
 
 fmt: setup $(WEB_TOOLS)/.installed ## Format everything
 	@$(BIN)/ruff check --fix-only . ; $(BIN)/ruff format .
 	@$(WEB_TOOLS)/.bin/prettier --log-level=warn --write $(JAVASCRIPT)
 	@$(BIN)/python -m tests.wrap
-	@cd engine && $(CARGO) fmt --all
+	@cd engine && $(CARGO) fmt --all && $(FORMAT_ROLES)
 
 bench: setup ## Run all benchmarks, and show their figures beside the goals
 	@$(BIN)/netkv bench

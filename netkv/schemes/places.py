@@ -43,8 +43,11 @@ def _possible(scheme: Scheme) -> Iterator[Place]:
     root = resources.checkout()
     if root is not None:
         roles = root / "engine" / "roles" / "src"
+        yield Place(roles / module, "roles")
         for role in dict.fromkeys(host.role for host in scheme.hosts if host.role):
-            yield Place(roles / role, f"the role '{role}'", role not in (name, module))
+            for folder in (roles / role, roles / "kits" / role):
+                if folder != roles / module:
+                    yield Place(folder, f"the role '{role}'", shared=True)
     yield Place(fpga / "designs" / f"{name}.toml", "design of its cards")
     yield Place(fpga / "rtl" / module, "RTL of its cards")
     for file in sorted((*scenarios.glob(f"{name}.yaml"), *scenarios.glob(f"{name}-*.yaml"))):

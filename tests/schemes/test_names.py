@@ -17,16 +17,13 @@ SHARED = (
     "web/js/**/*.js",
     "engine/*/src/**/*.rs",
 )
-OWN = (
-    # The protocols' own modules in the engine, and the two lists of them.
-    "engine/roles/src/netcache/",
-    "engine/roles/src/farreach/",
-    "engine/roles/src/distcache/",
-    "engine/roles/src/distreach/",
-    "engine/roles/src/multiget/",
-    "engine/wire/src/multiget/",
-    "engine/roles/src/registry.rs",
+OWN = ("netkv/schemes/{}/", "engine/roles/src/{}/")
+"""Folders of a scheme, with its name."""
+EXCEPTIONS = (
+    # The list of schemes with roles in Rust.
     "engine/roles/src/lib.rs",
+    # Frames of which a switch of NetMC rewrites some fields.
+    "engine/wire/src/multiget/",
 )
 PROTOCOLS = ("memcached",)
 """Schemes with the name of a protocol and a program, which shared code may name."""
@@ -39,10 +36,11 @@ PENDING = (
 
 def shared_files() -> Iterator[Path]:
     """The source files outside the folders of schemes."""
-    own = tuple(f"netkv/schemes/{each.name.replace('-', '_')}/" for each in schemes.all_schemes())
+    names = [each.name.replace("-", "_") for each in schemes.all_schemes()]
+    own = tuple(folder.format(name) for folder in OWN for name in names)
     for pattern in SHARED:
         for file in sorted(ROOT.glob(pattern)):
-            if not file.relative_to(ROOT).as_posix().startswith((*own, *OWN, *PENDING)):
+            if not file.relative_to(ROOT).as_posix().startswith((*own, *EXCEPTIONS, *PENDING)):
                 yield file
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from netkv import resources
 from netkv.schemes import all_schemes, registry
+from tests import rust_modules
 
 P4 = resources.path("p4")
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
@@ -48,3 +49,18 @@ def test_a_program_includes_kits_and_its_own_files_only(folder: str) -> None:
         if included.split("/")[0] not in below
     }
     assert not found
+
+
+def test_roles_of_a_scheme_use_kits_and_their_own_modules_only() -> None:
+    """Kits use no scheme."""
+    modules = rust_modules.dependencies(rust_modules.ENGINE / "roles/src")
+    names = {each.name.replace("-", "_") for each in all_schemes()}
+    found = {
+        (module, used)
+        for module, all_used in modules.items()
+        if module[:1] == ("kits",) or names.intersection(module[:1])
+        for used in all_used
+        if names.intersection(used[:1]) and used[0] != module[0]
+    }
+    assert not found
+    assert {module[0] for module in modules if module} & names

@@ -1,10 +1,9 @@
 //! Configurations of the nodes, as the JSON that `netkv.live` writes.
 
-use netkv_roles::registry::{
-    ClientOptions, ClientRole, CoordinatorOptions, CoordinatorRole, Keyspace, ServerOptions,
-    ServerRole,
+use netkv_roles::registry::{ClientRole, CoordinatorRole, ServerRole};
+use netkv_roles::{
+    Backoff, ClientOptions, CoordinatorOptions, Keyspace, Nanos, SECOND, ServerOptions,
 };
-use netkv_roles::{Backoff, Nanos, SECOND};
 use netkv_workload::Shift;
 use serde::Deserialize;
 

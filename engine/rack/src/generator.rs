@@ -246,7 +246,7 @@ impl Generator {
 pub(crate) mod tests {
     use super::*;
     use netkv_roles::MILLISECOND;
-    use netkv_roles::registry::CLIENTS;
+    use netkv_roles::registry::ClientRole;
     use netkv_wire::{FrameView, Message, Op, Sequence, Stamp, Status, write_frame};
 
     fn generator(role: &str) -> Generator {
@@ -300,7 +300,7 @@ pub(crate) mod tests {
             generator.poll(0).unwrap();
             sent(&mut generator).iter().any(|frame| is_op(frame, Op::Hello))
         };
-        let mut names = CLIENTS.iter().map(|entry| entry.name);
+        let mut names = ClientRole::all().map(|role| role.name);
         names.find(registers).expect("the registry has such a role")
     }
 

@@ -5,8 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use netkv_roles::registry::{ClientOptions, ClientRole, Keyspace};
-use netkv_roles::{Actions, Client, ClientConfig, Nanos, initial_value};
+use netkv_roles::registry::ClientRole;
+use netkv_roles::{Actions, Client, ClientConfig, ClientOptions, Keyspace, Nanos, initial_value};
 use netkv_wire::{
     CONTROLLER_IP, FrameView, Message, Op, Sequence, Stamp, Status, bits, client_ip, write_frame,
 };

@@ -4,8 +4,10 @@
 
 use std::time::Instant;
 
-use netkv_roles::registry::{Keyspace, ServerOptions, ServerRole};
-use netkv_roles::{Actions, Applied, MILLISECOND, MemoryStore, Nanos, SECOND};
+use netkv_roles::registry::ServerRole;
+use netkv_roles::{
+    Actions, Applied, Keyspace, MILLISECOND, MemoryStore, Nanos, SECOND, ServerOptions,
+};
 use netkv_wire::{
     KV_LEN, KV_OFFSET, Message, Op, SERVICE_IP, Sequence, Stamp, client_ip, write_frame,
 };

@@ -1,7 +1,16 @@
 //! How the records of a data set are named and divided among servers.
 
-use netkv_wire::{multiget, partition};
-use netkv_workload::{key_of, wire_key};
+use netkv_wire::{Key, multiget, partition};
+use netkv_workload::{key_id, key_of, wire_key};
+
+/// Prefix of the keys of a store's own records.
+pub const RESERVED: [u8; 6] = *b"netkv:";
+
+/// Whether a key is one of a store's own records, which clients may not access. Keys of the
+/// keyspace never are, even with that prefix.
+pub fn is_reserved(key: &Key) -> bool {
+    key.starts_with(&RESERVED) && key_id(key).is_none()
+}
 
 /// How records are named, and which server owns each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 """A model of DistCache's server for tests of its control plane: the rules of
-`engine/roles/src/netcache`, without the limits of the real one. Its store is synchronous."""
+`engine/roles/src/kits/write_through` and `engine/roles/src/distcache`, without the limits of the
+real one. Its store is synchronous."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Every trap runs its script with the original control plane, which must do no harm, and with each
 mutant, which must do harm. The switches run the programs that ship. Traps of the real server are in
-`engine/roles/tests/netcache/layers`; the table of both is in `docs/internals/traps.md`.
+`engine/roles/tests/distcache`; the table of both is in `docs/internals/traps.md`.
 """
 
 from __future__ import annotations

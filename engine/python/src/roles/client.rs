@@ -1,7 +1,7 @@
 //! Client roles written in Python: the hooks of `SingleKeyClient`.
 
-use netkv_roles::single_key::client::Verdict;
-use netkv_roles::single_key::foreign::{ClientHooks, Outcome};
+use netkv_roles::kits::single_key::client::Verdict;
+use netkv_roles::kits::single_key::foreign::{ClientHooks, Outcome};
 use netkv_roles::{Counts, Nanos};
 use netkv_wire::{Sequence, Stamp};
 use pyo3::exceptions::PyValueError;

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use netkv_roles::Applied;
+use netkv_roles::kits::single_key::{SingleKeyFrames, foreign};
 use netkv_roles::records::Keying;
-use netkv_roles::registry::{
-    ClientEntry, ClientOptions, Loader, Restore, ServerEntry, ServerOptions, set_loader,
-};
-use netkv_roles::single_key::{SingleKeyFrames, foreign};
+use netkv_roles::registry::{Loader, set_loader};
+use netkv_roles::{Applied, ClientEntry, ClientOptions, Restore, ServerEntry, ServerOptions};
 use pyo3::prelude::*;
 
 use super::client::ClientRole;

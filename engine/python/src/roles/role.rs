@@ -1,7 +1,6 @@
 //! A role in Python: its class, its calls, and the forms of what it gets and returns.
 
-use netkv_roles::Counts;
-use netkv_roles::registry::ServerOptions;
+use netkv_roles::{Counts, ServerOptions};
 use netkv_wire::Sequence;
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;

@@ -1,10 +1,9 @@
 //! Server roles written in Python without the core of `SingleKeyServer`: subclasses of `Server`.
 
-use netkv_roles::registry::ServerOptions;
-use netkv_roles::single_key::foreign::Failure;
+use netkv_roles::kits::single_key::foreign::Failure;
 use netkv_roles::{
-    Actions, Applied, CallId, Counts, Nanos, Origin, SECOND, Server, StoreCall, StoreOp,
-    StoreResult,
+    Actions, Applied, CallId, Counts, Nanos, Origin, SECOND, Server, ServerOptions, StoreCall,
+    StoreOp, StoreResult,
 };
 use netkv_wire::{Key, Sequence};
 use pyo3::exceptions::PyValueError;

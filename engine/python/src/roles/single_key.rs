@@ -1,8 +1,7 @@
 //! Server roles written in Python: the hooks of `SingleKeyServer`.
 
-use netkv_roles::registry::ServerOptions;
-use netkv_roles::single_key::foreign::{Order, Orders, Outcome, ServerHooks};
-use netkv_roles::{Counts, Nanos};
+use netkv_roles::kits::single_key::foreign::{Order, Orders, Outcome, ServerHooks};
+use netkv_roles::{Counts, Nanos, ServerOptions};
 use netkv_wire::{Sequence, Status};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -2,9 +2,10 @@
 
 use std::net::SocketAddrV4;
 
-use netkv_roles::registry::{ClientOptions, ClientRole, Keyspace};
+use netkv_roles::registry::ClientRole;
 use netkv_roles::{
-    Actions, Backoff, Client, ClientConfig, Completion, Nanos, Outcome, UserOp, first_request,
+    Actions, Backoff, Client, ClientConfig, ClientOptions, Completion, Keyspace, Nanos, Outcome,
+    UserOp, first_request,
 };
 use netkv_workload::{Arrivals, Mix, Workload, WorkloadConfig};
 use serde::Deserialize;

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use netkv_dataplane::PIPELINES;
-use netkv_roles::registry::{CoordinatorRole, Keyspace, ServerRole};
+use netkv_roles::Keyspace;
+use netkv_roles::registry::{CoordinatorRole, ServerRole};
 use netkv_workload::Distribution;
 use serde::Deserialize;
 

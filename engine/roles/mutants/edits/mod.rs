@@ -3,14 +3,17 @@
 
 mod farreach;
 mod multiget;
-mod netcache;
 mod requests;
+mod write_back;
+mod write_through;
 
 use crate::choices::{List, Mutant};
 
 /// All lists.
 pub fn lists() -> impl Iterator<Item = &'static List> {
-    [requests::LISTS, netcache::LISTS, farreach::LISTS, multiget::LISTS].into_iter().flatten()
+    [requests::LISTS, write_through::LISTS, write_back::LISTS, farreach::LISTS, multiget::LISTS]
+        .into_iter()
+        .flatten()
 }
 
 /// All mutants.

@@ -7,52 +7,52 @@ mutants! {
 REQUESTS: [
     /// Server: a write that was seen before is carried out again.
     RepeatWrites {
-        choice "single_key/server/requests.rs": "if «seen != Seen::New» {" => "seen == Seen::Late";
-        choice "multiget/server/writes.rs": "if «seen != Seen::New» {" => "seen == Seen::Late";
+        choice "kits/single_key/server/requests.rs": "if «seen != Seen::New» {" => "seen == Seen::Late";
+        choice "kits/multiget/server/writes.rs": "if «seen != Seen::New» {" => "seen == Seen::Late";
     }
     /// Server: a write that is too old to be remembered is carried out as if it were new.
     RepeatLateWrites {
-        choice "single_key/server/requests.rs": "if «seen != Seen::New» {"
+        choice "kits/single_key/server/requests.rs": "if «seen != Seen::New» {"
             => "@ && seen != Seen::Late";
-        choice "multiget/server/writes.rs": "if «seen != Seen::New» {"
+        choice "kits/multiget/server/writes.rs": "if «seen != Seen::New» {"
             => "@ && seen != Seen::Late";
     }
     /// Server: a copy of a write gets no answer.
     LeaveCopiesUnanswered {
-        choice "single_key/server/requests.rs": "Seen::Ended(status) => «Some(status)»" => "None";
-        choice "multiget/server/writes.rs": "«self.answer_write(requester, name, answer, out);»"
+        choice "kits/single_key/server/requests.rs": "Seen::Ended(status) => «Some(status)»" => "None";
+        choice "kits/multiget/server/writes.rs": "«self.answer_write(requester, name, answer, out);»"
             => "";
     }
     /// Server: a write is answered before the store has it.
     AnswerBeforeStored {
-        choice "single_key/server/requests.rs":
+        choice "kits/single_key/server/requests.rs":
             "«out.call(&StoreCall { op, value, origin, ..StoreCall::get(id, *key) });»"
             => "@ out.send(&self.reply_to_write(key, write, Status::Ok));";
-        choice "farreach/server/writes.rs": "let newer = «write.tag.sequence.is_newer(stored)»;"
+        choice "kits/write_back/writes.rs": "let newer = «write.tag.sequence.is_newer(stored)»;"
             => "if !restore {
                     let sequence = stored.later(write.tag.sequence);
                     self.answer_guarded(key, &write, Status::Ok, sequence, out);
                 }
                 @";
-        choice "multiget/server/writes.rs": "«self.waiting.entry(write.key).or_default();»"
+        choice "kits/multiget/server/writes.rs": "«self.waiting.entry(write.key).or_default();»"
             => "@ self.answer_write(&write.requester, &write.name, Answer::Ok, out);";
     }
     /// Server: a write that the store refused is answered as if it were done.
     AnswerFailuresAsDone {
-        choice "single_key/server/requests.rs": "StoreResult::Failed => «Status::Rejected»,"
+        choice "kits/single_key/server/requests.rs": "StoreResult::Failed => «Status::Rejected»,"
             => "Status::Ok";
-        choice "multiget/server/writes.rs": "StoreResult::Failed => «Answer::Failed»,"
+        choice "kits/multiget/server/writes.rs": "StoreResult::Failed => «Answer::Failed»,"
             => "Answer::Ok";
     }
     /// Server: a write does not wait for the pending operations on its key.
     OvertakeWrites {
-        choice "single_key/server/requests.rs": "match «self.keys.get_mut(key)» {" => "None";
-        choice "multiget/server/writes.rs": "match «self.waiting.get_mut(&key)» {" => "None";
+        choice "kits/single_key/server/requests.rs": "match «self.keys.get_mut(key)» {" => "None";
+        choice "kits/multiget/server/writes.rs": "match «self.waiting.get_mut(&key)» {" => "None";
     }
     /// Client: a request is sent once.
     RequestOnce {
-        choice "single_key/client/requests.rs": "if «now < request.deadline» {" => "false";
-        choice "multiget/client/requests.rs": "if «now < operation.deadline» {" => "false";
+        choice "kits/single_key/client/requests.rs": "if «now < request.deadline» {" => "false";
+        choice "kits/multiget/client/requests.rs": "if «now < operation.deadline» {" => "false";
     }
 ]
 
@@ -60,7 +60,7 @@ REQUESTS: [
 SINGLE_KEY: [
     /// Server: an answer of the switch is matched by key instead of request number.
     MatchAnswersByKey {
-        choice "single_key/server/pending.rs":
+        choice "kits/single_key/server/pending.rs":
             "let pending = «self.open.get(&frame.request()).filter(|it| answers(it))»;"
             => "let open = self.open.values().any(answers);
                 self.open.retain(|_, pending| !answers(pending));
@@ -68,7 +68,7 @@ SINGLE_KEY: [
     }
     /// Client: a reply is matched by key instead of request number.
     MatchRepliesByKey {
-        choice "single_key/client/requests.rs":
+        choice "kits/single_key/client/requests.rs":
             "let found = «self.senders.owner(frame.sender(), frame.request())»;"
             => "let key = frame.key();
                 (0..self.requests.len() as u32).find(|slot| {
@@ -78,7 +78,7 @@ SINGLE_KEY: [
     }
     /// Client: a write with unknown effect counts as done.
     ClientTakesUnknownAsDone {
-        choice "single_key/client/requests.rs":
+        choice "kits/single_key/client/requests.rs":
             "self.stats.counts.unknown += 1;
                 «self.give_up(slot, &request);
                 return;»"
@@ -87,7 +87,7 @@ SINGLE_KEY: [
     /// Client: a retransmitted request is stamped with the incarnation at the time of the
     /// retransmission.
     ClientStampsRetriesAnew {
-        choice "single_key/client/requests.rs": "«self.send(now, slot, out);»
+        choice "kits/single_key/client/requests.rs": "«self.send(now, slot, out);»
             return;"
             => "request.stamp = self.protocol.stamp(); @";
     }

@@ -12,20 +12,7 @@
 use netkv_wire::is_newer;
 use rustc_hash::FxHashMap;
 
-use crate::{Nanos, SECOND, WINDOW};
-
-/// A sender that has been silent for this long has no pending request, and no copy of its frames is
-/// in the network: requests end earlier, with a reply or at their deadline.
-pub const FORGET: Nanos = 600 * SECOND;
-/// The same in seconds, the unit of blocks.
-const FORGET_SECONDS: u32 = (FORGET / SECOND) as u32;
-/// Longest deadline of an operation: copies of its last frames arrive within `FORGET`.
-pub const MAX_DEADLINE: Nanos = FORGET / 2;
-
-/// Whether second `then` is more than [`FORGET`] before second `now`.
-pub(crate) const fn is_forgotten(then: u32, now: u32) -> bool {
-    now.saturating_sub(then) > FORGET_SECONDS
-}
+use super::request_numbers::{WINDOW, is_forgotten};
 
 /// The request that a write carries out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,6 +146,7 @@ fn empty() -> Box<[Block; BLOCKS]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::common::request_numbers::FORGET_SECONDS;
 
     fn origin(request: u32, second: u32) -> Origin {
         Origin { sender: 1, request, second }

@@ -1,10 +1,11 @@
 //! A store in memory that holds only what has been written.
 
+use netkv_checker::WriteId;
 use netkv_wire::{Key, Sequence};
 use netkv_workload::{KeyTable, MAX_VALUE_SIZE, ValueSize, key_id};
 use rustc_hash::FxHashMap;
 
-use crate::{Applied, StoreCall, StoreOp, StoreResult, WriteId};
+use crate::{Applied, StoreCall, StoreOp, StoreResult};
 use crate::{fill_value, initial_value, read_writer};
 
 /// Keys and values in memory. Unwritten keys of the keyspace have their initial value, which is

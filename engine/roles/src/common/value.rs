@@ -4,10 +4,9 @@
 //! check word over these and the key; the rest is derived from the check word. A value that was
 //! cut, mixed with another, or stored under another key is recognised.
 
+use netkv_checker::WriteId;
 use netkv_wire::Key;
 use netkv_workload::{MAX_VALUE_SIZE, MIN_VALUE_SIZE, mix64};
-
-use crate::WriteId;
 
 /// [`mask`] of the words of a value of [`MAX_VALUE_SIZE`].
 static MASKS: [u64; (MAX_VALUE_SIZE - MIN_VALUE_SIZE) / 8] = {

@@ -2,11 +2,8 @@
 
 use netkv_wire::is_newer;
 
-use crate::common::applied::{Block, is_forgotten};
-
-/// Request numbers that a server remembers for each sender. A sender must not use a number this far
-/// above its oldest request under way; then any older request is a late copy.
-pub const WINDOW: u32 = 4096;
+use super::applied::Block;
+use super::request_numbers::{WINDOW, is_forgotten};
 
 /// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

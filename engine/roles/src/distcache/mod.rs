@@ -1,21 +1,22 @@
 //! DistCache: single keys behind write-through caches in two layers of switches
-//! (`docs/schemes/distcache.md`). The server is that of [`crate::netcache`] with an upper layer;
-//! clients are those of [`crate::plain`].
+//! (`docs/schemes/distcache.md`). Clients are those of [`crate::kits::plain`].
+//!
+//! Rules of a server, beside those of [`crate::kits::write_through`]
+//! -----
+//! 1. After its start, a server knows no copy in the upper layer: every write is slow until the
+//!    controller has installed all of them again and has answered RESTARTED.
+//! 2. If a switch of the upper layer does not answer for long, the server forgets all upper records
+//!    and asks again, as after its start: the controller that knew of them may have failed, too.
 
-use crate::netcache::{Config, Server};
-use crate::records::Keying;
-use crate::registry::ServerEntry;
-use crate::single_key::{ServerConfig, SingleKeyFrames};
+mod upper_layer;
 
-/// The registry's entry for servers.
-pub(crate) const SERVER: ServerEntry = ServerEntry {
-    name: "distcache",
-    keying: |_| Keying::Ranges,
-    keeps_sequences: false,
-    frames: |_| Box::new(SingleKeyFrames),
-    restore: &|options, now, applied| {
-        let config = ServerConfig::of(options);
-        let protocol = Config { upper_layer: true, ..config.protocol };
-        Ok(Box::new(Server::restore(ServerConfig { protocol, ..config }, now, applied)))
-    },
-};
+use crate::entries::Roles;
+use crate::kits::single_key::server;
+use crate::kits::write_through::WriteThrough;
+use upper_layer::TwoLayers;
+
+/// The protocol of servers.
+pub type DistCache = WriteThrough<TwoLayers>;
+
+pub(crate) const ROLES: Roles =
+    Roles { servers: &[server::role::<DistCache>("distcache")], ..Roles::NONE };

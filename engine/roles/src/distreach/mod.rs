@@ -1,28 +1,27 @@
 //! The client of DistReach (`docs/schemes/distreach.md`, "Client"): it stamps its requests with the
 //! newest incarnation that any answer has carried. It keeps no copies and does not register. The
-//! servers are those of [`crate::farreach`].
+//! servers are those of [`crate::kits::write_back`].
 
 use netkv_wire::{FrameView, MAX_CACHED_VALUE, Sequence, Stamp, is_newer};
 
-use crate::farreach::client::WINDOW;
-use crate::registry::ClientEntry;
-use crate::single_key;
-use crate::single_key::client::{Protocol, Verdict};
+use crate::entries::{ClientEntry, Roles};
+use crate::kits::single_key;
+use crate::kits::single_key::client::{Protocol, Verdict};
+use crate::kits::write_back::clients::{WINDOW, check_clients};
 use crate::{ClientConfig, Counts};
 
 /// The clients of a process.
 pub type Client = single_key::Client<DistReach>;
 
-/// Clients for which a switch remembers the last requests.
-const MAX_CLIENTS: u16 = 64;
-
-/// The registry's entry for clients.
-pub(crate) const CLIENT: ClientEntry = ClientEntry {
-    name: "distreach",
-    new: &|options, workload| {
-        let config = ClientConfig { window: WINDOW, ..options.load };
-        Ok(Box::new(Client::new(config, workload)?))
-    },
+pub(crate) const ROLES: Roles = Roles {
+    clients: &[ClientEntry {
+        name: "distreach",
+        new: &|options, workload| {
+            let config = ClientConfig { window: WINDOW, ..options.load };
+            Ok(Box::new(Client::new(config, workload)?))
+        },
+    }],
+    ..Roles::NONE
 };
 
 /// The state of a client process.
@@ -34,14 +33,7 @@ pub struct DistReach {
 
 impl Protocol for DistReach {
     fn new(config: &ClientConfig) -> Result<Self, String> {
-        let ClientConfig { first_client, clients, .. } = *config;
-        if first_client + clients - 1 > MAX_CLIENTS {
-            return Err(format!(
-                "{clients} clients from number {first_client} on are too many for DistReach; its \
-                 switches tell clients 1 to {MAX_CLIENTS} apart"
-            ));
-        }
-        config.check_window(WINDOW, "a switch of DistReach")?;
+        check_clients(config, "DistReach")?;
         Ok(Self { incarnation: 0 })
     }
 
@@ -81,6 +73,7 @@ mod tests {
     use netkv_workload::Arrivals;
 
     use super::*;
+    use crate::kits::write_back::clients::MAX_CLIENTS;
 
     fn config(clients: u16) -> ClientConfig {
         ClientConfig {

@@ -12,6 +12,15 @@ pub mod traps;
 use netkv_roles::{CallId, Origin, StoreCall, StoreOp, StoreResult};
 use netkv_wire::{Key, Message, Sequence, write_frame};
 
+/// The seeds of a search, as many as a user asks for.
+pub fn seeds(default: u64) -> std::ops::Range<u64> {
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    match number("NETKV_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("NETKV_SEEDS").unwrap_or(default),
+    }
+}
+
 pub fn frame_of(message: &Message<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     write_frame(&mut bytes, message);

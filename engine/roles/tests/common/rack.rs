@@ -10,15 +10,16 @@ use std::sync::Arc;
 
 use netkv_compiled::ExecutorKind;
 use netkv_ir::Program;
+use netkv_roles::kits::plain;
+use netkv_roles::kits::single_key::server::Protocol;
+use netkv_roles::kits::single_key::{Server, ServerConfig};
 use netkv_roles::mutation::{Chosen, choose};
-use netkv_roles::single_key::server::Protocol;
-use netkv_roles::single_key::{Server, ServerConfig};
 use netkv_roles::{
-    Actions, Client as _, MILLISECOND, MemoryStore, Mutation, Nanos, SECOND, Server as _, StoreOp,
-    StoreResult, WriteId, read_writer,
+    Actions, Backoff, Client as _, ClientConfig, MILLISECOND, MemoryStore, Mutation, Nanos, SECOND,
+    Server as _, StoreOp, StoreResult, WriteId, read_writer,
 };
 use netkv_wire::{FrameView, Ip, Key, Op, Status, client_of_ip};
-use netkv_workload::{Arrivals, Mix, ValueSize, key_of};
+use netkv_workload::{Arrivals, Mix, ValueSize, Workload, WorkloadConfig, key_of};
 
 use super::OwnedCall;
 use super::frame::{Frame, Node};
@@ -502,4 +503,17 @@ impl<S: Scheme> traps::Rack for Rack<S> {
         );
         rack.harm.into_iter().collect()
     }
+}
+
+/// A client process, which starts operations only on request.
+pub fn process_of(clients: u16) -> plain::Client {
+    let config = ClientConfig {
+        retry: Backoff { initial: 10 * MILLISECOND, cap: 100 * MILLISECOND },
+        deadline: SECOND,
+        ..ClientConfig::new(clients, Arrivals::Closed { outstanding: 0 })
+    };
+    let workload = Workload::new(WorkloadConfig::new(1, READS, 1)).unwrap();
+    let mut client = plain::Client::new(config, workload).unwrap();
+    client.start(0, &mut Actions::new());
+    client
 }

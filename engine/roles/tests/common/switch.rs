@@ -15,6 +15,14 @@ pub const SERVER_PORT: u16 = 100;
 /// Table and action of an entry.
 pub type Names<'a> = [&'a str; 2];
 
+/// An entry of the lookup table. `slot` is its entry number and the row of its cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    pub slot: usize,
+    pub generation: u32,
+    pub bitmap: u8,
+}
+
 pub struct ProgramSwitch {
     program: Arc<Program>,
     executor: ExecutorKind,

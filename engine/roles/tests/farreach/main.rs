@@ -1,4 +1,4 @@
-//! FarReach: its client, its server, and traps over the shipped switch program.
+//! FarReach: its client, and traps over the shipped switch program.
 
 // The library with mutants, in which no protection is disabled unless a test chooses one.
 extern crate netkv_roles_mutants as netkv_roles;
@@ -7,5 +7,4 @@ extern crate netkv_roles_mutants as netkv_roles;
 mod common;
 
 mod client;
-mod server;
 mod traps;

@@ -1,8 +1,9 @@
 //! Conditional SETs: they take effect only if the item has the version that a read returned.
 
-use netkv_roles::plain::Plain;
-use netkv_roles::single_key::client::Protocol;
-use netkv_roles::{Backoff, single_key};
+use netkv_roles::Backoff;
+use netkv_roles::kits::plain::Plain;
+use netkv_roles::kits::single_key;
+use netkv_roles::kits::single_key::client::Protocol;
 use netkv_wire::{FrameView, Key, Message, Op, Stamp, Status, write_frame};
 
 use super::*;

@@ -2,9 +2,10 @@
 
 mod conditional;
 
-use netkv_roles::registry::{ClientOptions, ClientRole, Keyspace, ServerOptions, ServerRole};
+use netkv_roles::registry::{ClientRole, ServerRole};
 use netkv_roles::{
-    Actions, Applied, Client, ClientConfig, ClientStats, MILLISECOND, MemoryStore, Nanos, Server,
+    Actions, Applied, Client, ClientConfig, ClientOptions, ClientStats, Keyspace, MILLISECOND,
+    MemoryStore, Nanos, Server, ServerOptions,
 };
 use netkv_wire::memcached::{CLIENT_PORT, Opcode, Reply, Request, status};
 use netkv_wire::{client_ip, server_ip};

@@ -11,10 +11,10 @@ mod splitter;
 mod traps;
 mod units;
 
-use netkv_roles::multiget;
-use netkv_roles::multiget::climc::CliMc;
-use netkv_roles::multiget::coordimc::CoordiMc;
-use netkv_roles::multiget::netmc::NetMc;
+use netkv_roles::climc::CliMc;
+use netkv_roles::coordimc::CoordiMc;
+use netkv_roles::kits::multiget;
+use netkv_roles::netmc::NetMc;
 
 /// The part of a rack that splits requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

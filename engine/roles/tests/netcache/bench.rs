@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
+use netkv_roles::kits::single_key::server::Protocol;
+use netkv_roles::kits::single_key::{Server, ServerConfig};
 use netkv_roles::netcache::NetCache;
-use netkv_roles::single_key::server::Protocol;
-use netkv_roles::single_key::{Server, ServerConfig};
 use netkv_roles::{
     Actions, MemoryStore, Nanos, Server as _, StoreResult, WriteId, fill_value, read_writer,
 };
@@ -15,8 +15,9 @@ use netkv_wire::{
 use netkv_workload::{ValueSize, key_of};
 
 use crate::common::frame::Node;
+use crate::common::switch::Entry;
 use crate::common::{OwnedCall, frame_of};
-use crate::switch::{Entry, Switch};
+use crate::switch::Switch;
 use crate::world::{Behind, server_config};
 
 pub const GENERATION: u32 = 5;

@@ -10,7 +10,8 @@ use netkv_wire::{
 use netkv_workload::Random;
 
 use crate::common::frame_of;
-use crate::switch::{Entry, Switch};
+use crate::common::switch::Entry;
+use crate::switch::Switch;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {

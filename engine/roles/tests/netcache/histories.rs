@@ -1,9 +1,10 @@
 //! The complete protocol over a lossy network, with thousands of seeds: no acknowledged write is
 //! lost and no read is stale. Set `NETKV_SEEDS` for more seeds, `NETKV_SEED` to replay one.
 
+use crate::common::seeds;
 use crate::world::{MICROSECOND, Network, World};
+use netkv_roles::kits::plain::Plain;
 use netkv_roles::netcache::NetCache;
-use netkv_roles::plain::Plain;
 use netkv_roles::{
     Client as _, ClientConfig, ClientCounts, MILLISECOND, Nanos, SECOND, Server as _,
 };
@@ -15,14 +16,6 @@ const WRITES: Mix =
     Mix { read: 0.45, update: 0.3, insert: 0.02, read_modify_write: 0.15, delete: 0.08 };
 const READS: Mix =
     Mix { read: 0.85, update: 0.08, insert: 0.01, read_modify_write: 0.05, delete: 0.01 };
-
-pub fn seeds(default: u64) -> std::ops::Range<u64> {
-    let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    match number("NETKV_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("NETKV_SEEDS").unwrap_or(default),
-    }
-}
 
 fn world<P: Behind>(seed: u64, network: Network) -> World<P> {
     let workload = WorkloadConfig {

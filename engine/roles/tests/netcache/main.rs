@@ -1,5 +1,5 @@
 //! NetCache: tests of the server frame by frame, of its restarts, of racks over a lossy network,
-//! and traps, with one layer of switches and with two.
+//! and traps.
 
 // The library with mutants, in which no protection is disabled unless a test chooses one.
 extern crate netkv_roles_mutants as netkv_roles;
@@ -10,7 +10,6 @@ mod common;
 mod bench;
 mod controller;
 mod histories;
-mod layers;
 mod restarts;
 mod server;
 mod switch;

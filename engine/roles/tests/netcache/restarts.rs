@@ -2,9 +2,9 @@
 //! restart that arrive later.
 
 use crate::bench::{Bench, GENERATION};
+use netkv_roles::kits::plain::Plain;
+use netkv_roles::kits::single_key::{Server, ServerConfig};
 use netkv_roles::netcache::NetCache;
-use netkv_roles::plain::Plain;
-use netkv_roles::single_key::{Server, ServerConfig};
 use netkv_roles::{FORGET, SECOND, Server as _, WINDOW, first_request};
 
 use crate::world::Behind;

@@ -2,9 +2,9 @@
 //! frames.
 
 use crate::bench::{Bench, GENERATION};
+use netkv_roles::kits::plain::{self, Plain};
+use netkv_roles::kits::single_key::{Server, ServerConfig};
 use netkv_roles::netcache::{self, NetCache};
-use netkv_roles::plain::{self, Plain};
-use netkv_roles::single_key::{Server, ServerConfig};
 use netkv_roles::{Actions, SECOND, Server as _, StoreResult};
 
 use crate::world::{Behind, server_config};

@@ -16,7 +16,7 @@ use crate::common::frame::Node;
 use crate::common::frame_of;
 use crate::common::program::program;
 use crate::common::rack::RackSwitch;
-use crate::common::switch::{ProgramSwitch, SERVER_PORT};
+use crate::common::switch::{Entry, ProgramSwitch, SERVER_PORT};
 
 const CLIENT_PORT: u16 = 1;
 /// Clients that have a route; the last one is used by [`Switch::cached`] only.
@@ -24,14 +24,6 @@ const CLIENTS: u16 = 9;
 
 const LOOKUP: &str = "NetkvIngress.lookup.cache";
 const VERSIONS: &str = "NetkvIngress.validity.version";
-
-/// An entry of the lookup table. `slot` is its entry number and the row of its cells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
-    pub slot: usize,
-    pub generation: u32,
-    pub bitmap: u8,
-}
 
 pub struct Switch {
     switch: ProgramSwitch,

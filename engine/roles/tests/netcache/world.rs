@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use netkv_roles::netcache::{Config, NetCache};
-use netkv_roles::plain::{Client, Plain};
-use netkv_roles::single_key::server::Protocol;
-use netkv_roles::single_key::{Server, ServerConfig};
+use netkv_roles::kits::plain::{Client, Plain};
+use netkv_roles::kits::single_key::server::Protocol;
+use netkv_roles::kits::single_key::{Server, ServerConfig};
+use netkv_roles::kits::write_through::Config;
+use netkv_roles::netcache::NetCache;
 use netkv_roles::{
     Actions, Backoff, Client as _, ClientConfig, MILLISECOND, MemoryStore, Nanos, Server as _,
 };
@@ -90,11 +91,7 @@ impl Behind for NetCache {
 
     fn settings(usual: ServerConfig<Config>) -> ServerConfig<Config> {
         let retry = Backoff { initial: MILLISECOND / 2, cap: 8 * MILLISECOND };
-        ServerConfig {
-            retry,
-            protocol: Config { lease: 5 * MILLISECOND, ..Config::default() },
-            ..usual
-        }
+        ServerConfig { retry, protocol: Config { lease: 5 * MILLISECOND }, ..usual }
     }
 }
 

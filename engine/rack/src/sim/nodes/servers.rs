@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use netkv_roles::registry::ServerOptions;
-use netkv_roles::{Actions, Applied, Frames, MemoryStore, Nanos, Server, Work, first_request};
+use netkv_roles::{
+    Actions, Applied, Frames, MemoryStore, Nanos, Server, ServerOptions, Work, first_request,
+};
 use netkv_workload::{Distribution, MAX_KEYS, Random};
 use serde_json::{Value, json};
 

@@ -2,7 +2,8 @@
 //!
 //! A script checks its expectations with [`Play::expect`]; it continues after a failed one.
 
-use netkv_roles::farreach::client::{Client, WINDOW};
+use netkv_roles::farreach::Client;
+use netkv_roles::kits::write_back::clients::WINDOW;
 use netkv_roles::mutation::{Chosen, choose};
 use netkv_roles::{
     Actions, Backoff, Client as _, ClientConfig, ClientCounts, ClientStats, MILLISECOND, Mutation,

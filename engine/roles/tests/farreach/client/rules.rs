@@ -1,9 +1,11 @@
 //! Tests beside the traps: numbers, settings and invalid messages.
 
 use netkv_roles::Client as _;
+use netkv_roles::farreach::Client;
 use netkv_roles::farreach::Preserved;
-use netkv_roles::farreach::client::{self, Client};
-use netkv_roles::{Actions, ClientConfig, ClientStats, SECOND, WINDOW, plain};
+use netkv_roles::kits::plain;
+use netkv_roles::kits::write_back::clients;
+use netkv_roles::{Actions, ClientConfig, ClientStats, SECOND, WINDOW};
 use netkv_wire::{
     CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Message, Op, Sequence, client_ip, write_frame,
 };
@@ -226,17 +228,17 @@ fn clients_stay_within_the_window_of_the_switch() {
         max_outstanding: usize::MAX,
         ..ClientConfig::new(1, Arrivals::Closed { outstanding: 100_000 })
     };
-    let config = ClientConfig { window: client::WINDOW, ..config };
+    let config = ClientConfig { window: clients::WINDOW, ..config };
     let mut client = Client::new(config, workload()).unwrap();
     client.start(0, &mut Actions::new());
     // Half of the window is for second requests of operations under way.
-    assert_eq!((client.outstanding(), client::WINDOW), (512, 1024));
+    assert_eq!((client.outstanding(), clients::WINDOW), (512, 1024));
 }
 
 #[test]
 fn more_clients_or_requests_than_a_switch_remembers_are_refused() {
     let config = ClientConfig::new(64, Arrivals::Closed { outstanding: 1 });
-    let config = ClientConfig { window: client::WINDOW, ..config };
+    let config = ClientConfig { window: clients::WINDOW, ..config };
     assert!(Client::new(config, workload()).is_ok());
     let error = Client::new(ClientConfig { first_client: 2, ..config }, workload()).unwrap_err();
     assert!(error.contains("clients 1 to 64"), "{error}");

@@ -1,6 +1,7 @@
 //! Operations of users.
 
-use netkv_roles::farreach::client::{Client, WINDOW};
+use netkv_roles::farreach::Client;
+use netkv_roles::kits::write_back::clients::WINDOW;
 use netkv_roles::{Actions, Client as _, ClientConfig, Completion, Nanos, Outcome, UserOp};
 use netkv_wire::{CONTROLLER_IP, FrameView, Message, Op, Sequence, Stamp, Status, write_frame};
 use netkv_workload::{Arrivals, Mix, Workload, WorkloadConfig};

@@ -1,8 +1,9 @@
 //! A rack of FarReach: two client processes of one client each.
 
-use netkv_roles::farreach::client::{Client, WINDOW};
-use netkv_roles::farreach::server::FarReach;
-use netkv_roles::single_key::ServerConfig;
+use netkv_roles::farreach::Client;
+use netkv_roles::kits::single_key::ServerConfig;
+use netkv_roles::kits::write_back;
+use netkv_roles::kits::write_back::clients::WINDOW;
 use netkv_roles::{Actions, Backoff, Client as _, ClientConfig, MILLISECOND, Nanos, SECOND};
 use netkv_workload::{Arrivals, Popularity, Workload, WorkloadConfig};
 
@@ -23,7 +24,7 @@ impl Scheme for WriteBack {
     /// Scripts are played with two ingress pipelines, and with all protections also with one.
     const PIPELINES: &'static [usize] = &[2, 1];
     type Client = Client;
-    type Protocol = FarReach;
+    type Protocol = write_back::WriteBack;
     type Switch = Switch;
     type Control = Control;
     type ScriptFault = ScriptFault;

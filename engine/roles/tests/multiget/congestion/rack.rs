@@ -5,9 +5,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::Architecture;
-use netkv_roles::multiget::{self, Layout};
-use netkv_roles::plain;
-use netkv_roles::single_key::ServerConfig;
+use netkv_roles::coordimc;
+use netkv_roles::kits::multiget::{self, Layout};
+use netkv_roles::kits::plain;
+use netkv_roles::kits::single_key::ServerConfig;
 use netkv_roles::{
     Actions, Backoff, Client, ClientCounts, Coordinator as _, MILLISECOND, MemoryStore, Nanos,
     SECOND, Server, VerifyReport,
@@ -51,7 +52,7 @@ pub struct Rack {
     pub now: Nanos,
     hop: Nanos,
     clients: Box<dyn Client>,
-    coordinator: multiget::Coordinator,
+    coordinator: coordimc::Coordinator,
     servers: Vec<Box<dyn Server>>,
     stores: Vec<MemoryStore>,
     splitter: Option<Splitter>,
@@ -81,10 +82,10 @@ impl Rack {
             ..WorkloadConfig::new(KEYS, Mix::writes(0.3, 0.0), seed)
         };
         let layout = Layout::one_rack(servers, workload.key_size);
-        let coordinator = multiget::CoordinatorConfig {
+        let coordinator = coordimc::CoordinatorConfig {
             retry,
             deadline,
-            ..multiget::CoordinatorConfig::new(layout)
+            ..coordimc::CoordinatorConfig::new(layout)
         };
         let workload = Workload::new(workload).unwrap();
         let clients: Box<dyn Client> = match kind {
@@ -114,7 +115,7 @@ impl Rack {
             now: SECOND,
             hop,
             clients,
-            coordinator: multiget::Coordinator::new(coordinator).unwrap(),
+            coordinator: coordimc::Coordinator::new(coordinator).unwrap(),
             servers: (0..servers).map(server).collect(),
             stores: (0..servers).map(|_| MemoryStore::new(KEYS, value_size)).collect(),
             splitter: (kind != Kind::Single)

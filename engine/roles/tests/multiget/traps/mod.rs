@@ -12,7 +12,7 @@ mod switch;
 use crate::Architecture::{self, CliMc, CoordiMc, NetMc};
 use crate::common::traps::{self, Trap, traps};
 use netkv_compiled::ExecutorKind;
-use netkv_roles::multiget::Layout;
+use netkv_roles::kits::multiget::Layout;
 use netkv_roles::mutation::{self, *};
 use netkv_roles::{MILLISECOND, Mutation, SECOND};
 use netkv_wire::client_ip;

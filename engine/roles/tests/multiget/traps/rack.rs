@@ -5,9 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::Architecture;
-use netkv_roles::multiget::{
-    Client, ClientConfig, Coordinator, CoordinatorConfig, Layout, Server, ServerConfig,
-};
+use netkv_roles::coordimc::{Coordinator, CoordinatorConfig};
+use netkv_roles::kits::multiget::{Client, ClientConfig, Layout, Server, ServerConfig};
 use netkv_roles::mutation::{Chosen, choose};
 use netkv_roles::{
     Actions, Backoff, Completion, MILLISECOND, MemoryStore, Mutation, Nanos, Outcome, SECOND,

@@ -6,9 +6,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use crate::Architecture;
-use netkv_roles::multiget::{
-    Client, ClientConfig, Coordinator, CoordinatorConfig, Layout, Server, ServerConfig,
-};
+use netkv_roles::coordimc::{Coordinator, CoordinatorConfig};
+use netkv_roles::kits::multiget::{Client, ClientConfig, Layout, Server, ServerConfig};
 use netkv_roles::mutation::{self, Chosen, choose};
 use netkv_roles::{
     Actions, Backoff, CallId, ClientCounts, MILLISECOND, MemoryStore, Mutation, Nanos, SECOND,

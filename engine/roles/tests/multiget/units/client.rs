@@ -2,9 +2,8 @@
 
 use crate::Architecture;
 use netkv_roles::Client as _;
-use netkv_roles::multiget::{
-    Client, ClientConfig, Coordinator, CoordinatorConfig, Layout, ServerConfig,
-};
+use netkv_roles::coordimc::{Coordinator, CoordinatorConfig};
+use netkv_roles::kits::multiget::{Client, ClientConfig, Layout, ServerConfig};
 use netkv_roles::{Actions, Completion, MILLISECOND, Nanos, Outcome, SECOND, UserOp};
 use netkv_wire::multiget::{
     Addresses, Answer, COORDINATOR_IP, Header, ReplyWriter, View, splitter_ip,

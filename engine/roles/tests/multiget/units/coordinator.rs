@@ -1,7 +1,7 @@
 //! The coordinator's handling of requests and replies.
 
 use crate::Architecture;
-use netkv_roles::multiget::{Coordinator, CoordinatorConfig};
+use netkv_roles::coordimc::{Coordinator, CoordinatorConfig};
 use netkv_roles::{Actions, MILLISECOND, Outcome, SECOND};
 use netkv_roles::{Client as _, Coordinator as _};
 use netkv_wire::multiget::{View, entry_len, keys_that_fit, payload_room};

@@ -1,7 +1,8 @@
 //! Loads over a complete rack, without network delays.
 
 use crate::Architecture;
-use netkv_roles::multiget::{Client, Coordinator, CoordinatorConfig, Server, ServerConfig};
+use netkv_roles::coordimc::{Coordinator, CoordinatorConfig};
+use netkv_roles::kits::multiget::{Client, Server, ServerConfig};
 use netkv_roles::{Actions, MemoryStore, Nanos, SECOND};
 use netkv_roles::{Client as _, Coordinator as _, Server as _};
 use netkv_wire::multiget::{Addresses, Header, Op, View, owner, write_keys, write_put};

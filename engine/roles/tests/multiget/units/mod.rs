@@ -8,7 +8,7 @@ mod server;
 
 use crate::Architecture;
 use netkv_roles::Client as _;
-use netkv_roles::multiget::{Client, ClientConfig, Layout};
+use netkv_roles::kits::multiget::{Client, ClientConfig, Layout};
 use netkv_roles::{Actions, Backoff, Completion, MILLISECOND, Nanos, Outcome, SECOND, UserOp};
 use netkv_wire::Ip;
 use netkv_wire::multiget::{Addresses, Answer, ReplyWriter, View, owner};

@@ -1,7 +1,7 @@
 //! The servers' handling of requests.
 
 use netkv_roles::Server as _;
-use netkv_roles::multiget::{Layout, Server, ServerConfig};
+use netkv_roles::kits::multiget::{Layout, Server, ServerConfig};
 use netkv_roles::{Actions, MILLISECOND, MemoryStore, StoreOp, StoreResult};
 use netkv_wire::multiget::{
     Addresses, Answer, COORDINATOR_IP, Header, OnBehalf, Op, View, group, write_keys, write_put,

@@ -8,7 +8,7 @@ use netkv_wire::{
 
 use crate::common::frame::Frame;
 use crate::common::frame_of;
-use crate::switch::Entry;
+use crate::common::switch::Entry;
 use crate::traps::rack::{BITMAP, Rack};
 
 /// Errors in the script of the control plane, or in the driver.

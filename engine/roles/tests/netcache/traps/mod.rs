@@ -173,7 +173,7 @@ fn without_a_protection_exactly_the_traps_in_the_table_fail() {
 #[test]
 fn every_protection_of_a_role_has_a_trap() {
     let of_keys = [mutation::MatchAnswersByKey, mutation::MatchRepliesByKey];
-    traps::every_one_has_a_trap(TRAPS, &[mutation::REQUESTS, mutation::NETCACHE, &of_keys]);
+    traps::every_one_has_a_trap(TRAPS, &[mutation::REQUESTS, mutation::WRITE_THROUGH, &of_keys]);
 }
 
 #[test]

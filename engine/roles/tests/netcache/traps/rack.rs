@@ -1,13 +1,13 @@
 //! A rack of NetCache: one client process, which also judges its reads.
 
-use netkv_roles::netcache::{Config, NetCache};
-use netkv_roles::plain::Client;
-use netkv_roles::single_key::{Server, ServerConfig};
-use netkv_roles::{Actions, Backoff, Client as _, ClientConfig, MILLISECOND, Nanos, SECOND};
-use netkv_workload::{Arrivals, Workload, WorkloadConfig};
+use netkv_roles::kits::plain::Client;
+use netkv_roles::kits::single_key::{Server, ServerConfig};
+use netkv_roles::kits::write_through::Config;
+use netkv_roles::netcache::NetCache;
+use netkv_roles::{Actions, Backoff, Client as _, MILLISECOND, Nanos};
 
 use crate::common::frame::Frame;
-use crate::common::rack::{self, DELETES, Harm, READS, SIZE, Scheme, Settings, WRITES};
+use crate::common::rack::{self, DELETES, Harm, READS, SIZE, Scheme, Settings, WRITES, process_of};
 use crate::switch::Switch;
 use crate::traps::control::{Control, ScriptFault};
 
@@ -33,12 +33,7 @@ impl Scheme for Cached {
 
     fn settings(usual: Settings<Self>) -> Settings<Self> {
         let retry = Backoff { initial: MILLISECOND, cap: 8 * MILLISECOND };
-        ServerConfig {
-            retry,
-            guard: 0,
-            protocol: Config { lease: 50 * MILLISECOND, ..Config::default() },
-            ..usual
-        }
+        ServerConfig { retry, guard: 0, protocol: Config { lease: 50 * MILLISECOND }, ..usual }
     }
 
     fn on_controller(rack: &mut Rack, bytes: &[u8]) {
@@ -144,17 +139,4 @@ impl Rack {
             self.harm.insert(Harm::NotServed);
         }
     }
-}
-
-/// A client process, which starts operations only on request.
-pub fn process_of(clients: u16) -> Client {
-    let config = ClientConfig {
-        retry: Backoff { initial: 10 * MILLISECOND, cap: 100 * MILLISECOND },
-        deadline: SECOND,
-        ..ClientConfig::new(clients, Arrivals::Closed { outstanding: 0 })
-    };
-    let workload = Workload::new(WorkloadConfig::new(1, READS, 1)).unwrap();
-    let mut client = Client::new(config, workload).unwrap();
-    client.start(0, &mut Actions::new());
-    client
 }

@@ -34,7 +34,7 @@ class Edit(NamedTuple):
     rule: str
     """The rule that it breaks, as a clause without a full stop."""
     file: str
-    """Below `p4/` or `netkv/`, with that folder: `p4/common/drop.p4`."""
+    """Below `p4/` or `netkv/`, with that folder: `p4/common/frame.p4`."""
     right: str
     """The text that ships."""
     wrong: str

@@ -3,8 +3,7 @@
 #include <core.p4>
 #include <v1model.p4>
 
-#include "common/protocol.p4"
-#include "common/headers.p4"
+#include "common/wire.p4"
 
 struct headers_t {
     packet_out_t packet_out;
@@ -22,19 +21,10 @@ struct metadata_t {
     bit<32> key_hash;
 }
 
-#include "common/transport_parser.p4"
-#include "common/kv_parser.p4"
-#include "nocache/parser.p4"
-#include "common/kv_checksum.p4"
-#include "common/statistics_access.p4"
-#include "common/frame_check.p4"
-#include "common/partition.p4"
-#include "common/route.p4"
-#include "common/to_controller.p4"
-#include "common/drop.p4"
+#include "common/frame.p4"
+#include "common/kv.p4"
 #include "common/empty_egress.p4"
-#include "common/transport_deparser.p4"
-#include "nocache/deparser.p4"
+#include "nocache/parser.p4"
 
 control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
     StatisticsAccess() statistics_access;

@@ -21,3 +21,13 @@ parser NetkvParser(packet_in packet,
         transition accept;
     }
 }
+
+/* Emits the headers in wire order. */
+control NetkvDeparser(packet_out packet, in headers_t hdr) {
+    TransportDeparser() transport;
+
+    apply {
+        transport.apply(packet, hdr);
+        packet.emit(hdr.kv);
+    }
+}

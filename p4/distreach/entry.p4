@@ -61,7 +61,7 @@ control Entry(inout headers_t hdr, inout metadata_t meta) {
 
     apply {
         if (meta.role == ROLE_CONTROL) {
-            meta.loads = meta.same_generation && (hdr.kv.op == OP_EVICT || hdr.kv.op == OP_LOAD);
+            meta.reports = meta.same_generation && (hdr.kv.op == OP_EVICT || hdr.kv.op == OP_LOAD);
         }
         if (meta.filled || (meta.serving && (meta.role == ROLE_WRITE || meta.role == ROLE_REPLY))) {
             max_sequence.apply(hdr, meta);
@@ -74,12 +74,12 @@ control Entry(inout headers_t hdr, inout metadata_t meta) {
         // makes the record the latest.
         meta.incoming.latest = !meta.filled;
 
-        if (meta.stores || meta.outdates || meta.loads || (meta.answers_reads && meta.serving)) {
+        if (meta.stores || meta.outdates || meta.reports
+            || (meta.answers_reads && meta.serving)) {
             entry_flags.apply(meta);
         }
-        if (meta.answers_reads) {
-            meta.loads = meta.stored.latest || meta.stored.dirty;
-        }
+        meta.loads = meta.reports
+                     || (meta.answers_reads && (meta.stored.latest || meta.stored.dirty));
         if (meta.stores || meta.loads || meta.storable) {
             record_sequence.apply(meta);
         }

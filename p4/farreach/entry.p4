@@ -52,7 +52,7 @@ control Entry(inout headers_t hdr, inout metadata_t meta) {
 
     apply {
         if (meta.role == ROLE_CONTROL) {
-            meta.loads = meta.same_generation && (hdr.kv.op == OP_EVICT || hdr.kv.op == OP_LOAD);
+            meta.reports = meta.same_generation && (hdr.kv.op == OP_EVICT || hdr.kv.op == OP_LOAD);
         } else if (meta.role == ROLE_WRITE) {
             // A forwarded write outdates the entry at once if it is certain to take effect and the
             // entry cannot store it. Otherwise the reply to the write outdates the entry.
@@ -65,22 +65,19 @@ control Entry(inout headers_t hdr, inout metadata_t meta) {
             || (meta.role == ROLE_REPLY && meta.serving)) {
             max_sequence.apply(hdr, meta);
         }
-        if (meta.filled || meta.loads
+        if (meta.filled || meta.reports
             || (meta.snapshot != 0 && (meta.applied || meta.refreshes))) {
             reported_snapshot.apply(hdr, meta);
         }
         meta.stores = meta.applied || meta.filled || meta.refreshes;
         meta.incoming.latest = !meta.filled;
 
-        if (meta.stores || meta.outdates || meta.loads
+        if (meta.stores || meta.outdates || meta.reports
             || (meta.role == ROLE_READ && meta.serving)) {
             entry_flags.apply(meta);
         }
-        if (meta.role == ROLE_READ) {
-            meta.loads = meta.stored.latest || meta.stored.dirty;
-        } else if (meta.original) {
-            meta.loads = true;
-        }
+        meta.loads = meta.reports || meta.original
+                     || (meta.role == ROLE_READ && (meta.stored.latest || meta.stored.dirty));
         if (meta.stores || meta.loads) {
             record_sequence.apply(meta);
             values.apply(hdr, meta);

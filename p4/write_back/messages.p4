@@ -146,7 +146,7 @@ control ControlAnswer(inout headers_t hdr, in metadata_t meta) {
             hdr.kv.status = STATUS_STALE;
         }
         hdr.kv.flags = FLAG_STAMPED;
-        if (meta.loads) {
+        if (meta.reports) {
             record_report.apply(hdr, meta);
             bytes = bytes + (bit<16>) meta.stored.chunks * CHUNK_BYTES;
         } else {

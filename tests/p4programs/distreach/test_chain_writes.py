@@ -428,7 +428,11 @@ def refusal_of_a_write_outdates_no_entry(chain: Chain) -> None:
 
 
 @rule(
-    2, ("both", ("distreach/entry.p4", "meta.loads = meta.same_generation && (", "meta.loads = ("))
+    2,
+    (
+        "both",
+        ("distreach/entry.p4", "meta.reports = meta.same_generation && (", "meta.reports = ("),
+    ),
 )
 def late_message_gets_no_report_about_the_next_entry(chain: Chain) -> None:
     cached(chain)

@@ -183,7 +183,11 @@ class RefreshesAnyGeneration(System):
 class EmbedsNothing(System):
     """Reads of an outdated entry reach the server without its record."""
 
-    tail = ("distreach/entry.p4", "meta.loads = meta.stored.latest || meta.stored.dirty;", "")
+    tail = (
+        "distreach/entry.p4",
+        "|| (meta.answers_reads && (meta.stored.latest || meta.stored.dirty))",
+        "",
+    )
 
 
 class EmbedsWithoutLength(System):

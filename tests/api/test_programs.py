@@ -155,7 +155,7 @@ def test_program_with_files_compiles(served: Served) -> None:
 
 
 def test_program_may_include_what_ships(served: Served) -> None:
-    source = (resources.path("p4") / "nocache" / "nocache.p4").read_text()
+    source = (resources.path("p4") / "forwarding" / "forwarding.p4").read_text()
     found = post(f"{served.url}/api/v1/programs/check", json={"source": source}).json()
     assert found["ok"], found
     assert "common/wire.p4" in found["interface"]["files"]
@@ -442,14 +442,14 @@ def test_wrong_setup_names_its_field(
     ],
 )
 def test_wrong_packet_names_its_field(served: Served, packet: dict[str, Any], field: str) -> None:
-    answer = trace(served, "nocache", packets=[packet])
+    answer = trace(served, "forwarding", packets=[packet])
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["field"] == field
 
 
 def test_number_of_packets_is_limited(served: Served) -> None:
     packets = [{"port": 1, "frame": FRAME}] * (MAX_PACKETS + 1)
-    answer = trace(served, "nocache", packets=packets)
+    answer = trace(served, "forwarding", packets=packets)
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["field"] == "packets"
 

@@ -125,7 +125,7 @@ def test_scheme_show_names_all_programs(mixed: str) -> None:
     assert about["other_programs"] == OTHERS
     shown = CliRunner().invoke(app, ["show", mixed])
     assert shown.exit_code == 0
-    assert "nocache/nocache.p4, netcache/netcache.p4" in " ".join(shown.output.split())
+    assert "forwarding/forwarding.p4, netcache/netcache.p4" in " ".join(shown.output.split())
 
 
 @pytest.mark.live

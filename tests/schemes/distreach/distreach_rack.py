@@ -93,8 +93,8 @@ class System(DistReach):
 @cache
 def _edge() -> bytes:
     """The program of a switch of clients, compiled."""
-    nocache = resources.programs()["nocache"]
-    return _engine.compile_p4(str(nocache), [str(resources.path("p4"))])
+    forwarding = resources.programs()["forwarding"]
+    return _engine.compile_p4(str(forwarding), [str(resources.path("p4"))])
 
 
 @dataclass(frozen=True)

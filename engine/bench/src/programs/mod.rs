@@ -10,12 +10,12 @@ mod distcache_client;
 mod distreach;
 mod farreach;
 mod farreach_by_hand;
+mod forwarding;
+mod forwarding_by_hand;
 mod netcache;
 mod netcache_by_hand;
 mod netmc;
 mod netmc_by_hand;
-mod nocache;
-mod nocache_by_hand;
 mod path;
 mod rack;
 mod write_back;
@@ -105,9 +105,9 @@ static SUBJECTS: [&dyn Subject; 10] = [
     &distreach::TAIL,
     &distreach::UPPER,
     &farreach::FARREACH,
+    &forwarding::Forwarding,
     &netcache::NETCACHE,
     &netmc::NetMc,
-    &nocache::NoCache,
 ];
 
 /// All programs of the benchmark.

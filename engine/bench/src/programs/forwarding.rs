@@ -1,9 +1,9 @@
-//! `nocache.p4`: the switch forwards every request to the server of its key.
+//! `forwarding.p4`: the switch forwards every request to the server of its key.
 
 use netkv_wire::{CPU_PORT, MAX_VALUE, Op, client_ip, padded};
 
 use super::all_kinds::all_kinds;
-use super::nocache_by_hand::NoCache as ByHand;
+use super::forwarding_by_hand::ForwardingOnly as ByHand;
 use super::{Subject, no_path, rack};
 use crate::case::Case;
 use crate::control::Control;
@@ -11,12 +11,12 @@ use crate::error::BenchError;
 use crate::handwritten::Pipeline;
 use crate::traffic::{Arrivals, Frames, Traffic, uniform, value_of};
 
-/// The program `nocache.p4`.
-pub(super) struct NoCache;
+/// The program `forwarding.p4`.
+pub(super) struct Forwarding;
 
-impl Subject for NoCache {
+impl Subject for Forwarding {
     fn name(&self) -> &'static str {
-        "nocache"
+        "forwarding"
     }
 
     fn paths(&self) -> Vec<&'static str> {

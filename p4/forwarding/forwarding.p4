@@ -1,5 +1,5 @@
-/* NoCache: the switch sends a request to the owner of its key and a reply back to the client. This
- * is the baseline of every figure. */
+/* The switch sends a request to the owner of its key and a reply back to the client. It is the
+ * program of schemes whose switch has no cache. */
 #include <core.p4>
 #include <v1model.p4>
 
@@ -24,7 +24,7 @@ struct metadata_t {
 #include "common/frame.p4"
 #include "common/kv.p4"
 #include "common/empty_egress.p4"
-#include "nocache/parser.p4"
+#include "forwarding/parser.p4"
 
 control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
     StatisticsAccess() statistics_access;

@@ -1,4 +1,4 @@
-//! The program `nocache.p4`, written in Rust.
+//! The program `forwarding.p4`, written in Rust.
 
 use netkv_dataplane::Output;
 use netkv_wire::{CPU_PORT, crc32};
@@ -13,12 +13,12 @@ use crate::handwritten::{
 const STATISTICS: u8 = 3;
 
 /// The program, with its tables.
-pub(super) struct NoCache {
+pub(super) struct ForwardingOnly {
     forwarding: Forwarding,
     drops: [u64; DROP_REASONS],
 }
 
-impl NoCache {
+impl ForwardingOnly {
     pub(super) fn new(forwarding: Forwarding) -> Self {
         Self { forwarding, drops: [0; DROP_REASONS] }
     }
@@ -50,7 +50,7 @@ impl NoCache {
     }
 }
 
-impl Pipeline for NoCache {
+impl Pipeline for ForwardingOnly {
     fn process_batch(&mut self, port: u16, frames: &[&[u8]], out: &mut Output) {
         for frame in frames {
             if let Err(reason) = self.process(port, frame, out) {

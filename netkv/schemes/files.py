@@ -17,7 +17,7 @@ from netkv.schemes.scheme import Scheme
 
 
 @dataclass(frozen=True)
-class Place:
+class SchemeFile:
     """A file or folder of a scheme."""
 
     path: Path
@@ -26,35 +26,35 @@ class Place:
     """Whether other schemes use it, too: a program or role of another name."""
 
 
-def of(scheme: Scheme) -> list[Place]:
-    """The places that exist, in the order in which one reads them."""
-    return [place for place in _possible(scheme) if place.path.exists()]
+def of(scheme: Scheme) -> list[SchemeFile]:
+    """Those that exist, in the order in which one reads them."""
+    return [file for file in _possible(scheme) if file.path.exists()]
 
 
-def _possible(scheme: Scheme) -> Iterator[Place]:
+def _possible(scheme: Scheme) -> Iterator[SchemeFile]:
     name, module = scheme.name, scheme.name.replace("-", "_")
-    yield Place(_declaration(scheme), "declaration, options, control plane, metrics, cases")
+    yield SchemeFile(_declaration(scheme), "declaration, options, control plane, metrics, cases")
     p4, fpga = resources.path("p4"), resources.path("fpga")
     scenarios = resources.path("scenarios")
     programs = dict.fromkeys((scheme.program_path, *scheme.other_paths.values()))
     for folder in dict.fromkeys(path.parent for path in programs):
         shared = folder.name != module and folder.is_relative_to(p4)
-        yield Place(folder, "programs of switches", shared)
+        yield SchemeFile(folder, "programs of switches", shared)
     root = resources.checkout()
     if root is not None:
         roles = root / "engine" / "roles" / "src"
         for role in dict.fromkeys(host.role for host in scheme.hosts if host.role):
-            yield Place(roles / role, f"the role '{role}'", role not in (name, module))
-    yield Place(fpga / "designs" / f"{name}.toml", "design of its cards")
-    yield Place(fpga / "rtl" / module, "RTL of its cards")
-    for file in sorted((*scenarios.glob(f"{name}.yaml"), *scenarios.glob(f"{name}-*.yaml"))):
-        yield Place(file, "scenario")
+            yield SchemeFile(roles / role, f"the role '{role}'", role not in (name, module))
+    yield SchemeFile(fpga / "designs" / f"{name}.toml", "design of its cards")
+    yield SchemeFile(fpga / "rtl" / module, "RTL of its cards")
+    for scenario in sorted((*scenarios.glob(f"{name}.yaml"), *scenarios.glob(f"{name}-*.yaml"))):
+        yield SchemeFile(scenario, "scenario")
     if root is not None:
         docs, tests = root / "docs" / "schemes", root / "tests"
-        yield Place(tests / "schemes" / module, "tests of the control plane")
-        yield Place(tests / "p4programs" / module, "tests of the programs")
-        yield Place(docs / f"{name}.md", "rules, and what the paper leaves open")
-        yield Place(docs / f"{name}-evaluation.md", "figures beside those of the paper")
+        yield SchemeFile(tests / "schemes" / module, "tests of the control plane")
+        yield SchemeFile(tests / "p4programs" / module, "tests of the programs")
+        yield SchemeFile(docs / f"{name}.md", "rules, and what the paper leaves open")
+        yield SchemeFile(docs / f"{name}-evaluation.md", "figures beside those of the paper")
 
 
 def _declaration(scheme: Scheme) -> Path:

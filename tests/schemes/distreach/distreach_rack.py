@@ -251,7 +251,7 @@ class Rack(Operations):
             "servers": program("tail", self.system.tail),
         }
         self.switches = {
-            plan.name: Switch(plan, bundles[plan.place]) for plan in self.network.switches
+            plan.name: Switch(plan, bundles[plan.tier]) for plan in self.network.switches
         }
         self._peers = self.network.peers()
         self._homes = {at.name: (at.switch, at.host.port) for at in self.network.hosts}

@@ -1,4 +1,4 @@
-"""Schemes with a program for each place of a network, in plans, simulated and live."""
+"""Schemes with a program for each tier of a network, in plans, simulated and live."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ from tests.sim.driving import run, started
 
 LEAVES = TopologySpec(kind="spine-leaf", layers=2, switches=2)
 # Programs with other tables than the main one, which forward as it does while nothing is cached.
-OTHERS: dict[network.Place, str] = {"between": "netcache/netcache.p4"}
+OTHERS: dict[network.Tier, str] = {"between": "netcache/netcache.p4"}
 NETCACHE_ONLY = "NetkvIngress.sampling.settings"
 
 
-def places(net: network.Network) -> dict[str, str]:
-    return {plan.name: plan.place for plan in net.switches}
+def tiers(net: network.Network) -> dict[str, str]:
+    return {plan.name: plan.tier for plan in net.switches}
 
 
 def test_place_of_a_switch_follows_from_its_hosts() -> None:
     hosts: Any = {"clients": 2, "servers": 4}
-    assert places(network.rack(**hosts)) == {"tor": "servers"}
-    assert places(network.racks(3, **hosts)) == {
+    assert tiers(network.rack(**hosts)) == {"tor": "servers"}
+    assert tiers(network.racks(3, **hosts)) == {
         "core": "between",
         "tor-0": "clients",
         "tor-1": "servers",
         "tor-2": "servers",
     }
-    assert places(network.racks(2, **hosts, client_racks=0)) == {
+    assert tiers(network.racks(2, **hosts, client_racks=0)) == {
         "core": "between",
         "tor-0": "servers",
         "tor-1": "servers",
     }
-    layers = places(network.spine_leaf(3, 1, **hosts))
+    layers = tiers(network.spine_leaf(3, 1, **hosts))
     assert layers == {
         "edge-0": "clients",
         "spine1-0": "between",
         "spine2-0": "between",
         "leaf-0": "servers",
     }
-    assert places(network.spine_leaf(2, 2, **hosts).without(["spine-0"]))["spine-0"] == "between"
+    assert tiers(network.spine_leaf(2, 2, **hosts).without(["spine-0"]))["spine-0"] == "between"
 
 
 def test_hash_of_several_programs_covers_each() -> None:
@@ -94,7 +94,7 @@ def mixed(monkeypatch: pytest.MonkeyPatch) -> str:
     return scheme.name
 
 
-def test_simulated_switches_run_the_program_of_their_place(mixed: str) -> None:
+def test_simulated_switches_run_the_program_of_their_tier(mixed: str) -> None:
     lab = LabSpec(servers=4, topology=LEAVES, profile="farreach-testbed")
     rack = started(RackSpec(scheme=mixed, lab=lab))
     assert len(rack.program_hash) == 64
@@ -129,7 +129,7 @@ def test_scheme_show_names_all_programs(mixed: str) -> None:
 
 
 @pytest.mark.live
-async def test_live_switches_run_the_program_of_their_place(mixed: str, tmp_path: Path) -> None:
+async def test_live_switches_run_the_program_of_their_tier(mixed: str, tmp_path: Path) -> None:
     rack = LiveRack(spec(mixed, topology=LEAVES, server_processes=2), tmp_path)
     async with running(rack):
         await serves(rack)

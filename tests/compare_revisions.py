@@ -20,7 +20,7 @@ from statistics import median, quantiles
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT / "engine/target/compare"
 """Worktrees and builds of other revisions; ignored by git."""
-PROGRAMS = "yardstick,nocache,netcache,farreach,distreach-tail"
+PROGRAMS = "yardstick,forwarding,netcache,farreach,distreach-tail"
 _LINE = re.compile(r"^\s+(\S+)\s+compiled\s+(\d+) packets/s", re.MULTILINE)
 
 Measure = Callable[[Path, str, str], dict[str, float]]

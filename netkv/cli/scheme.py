@@ -72,9 +72,9 @@ def show(name: Name, json: Json = False) -> None:
 def files(name: Name, json: Json = False) -> None:
     """List the files and folders of a scheme."""
     from netkv import schemes
-    from netkv.schemes import places
+    from netkv.schemes import files as scheme_files
 
-    found = places.of(schemes.get(name))
+    found = scheme_files.of(schemes.get(name))
     if json:
         rows = [
             {"path": str(each.path), "what": each.what, "shared": each.shared} for each in found

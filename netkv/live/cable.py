@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from netkv.model.network import Place
+from netkv.model.network import Tier
 from netkv.model.nodes import Switch
 from netkv.model.topology import Topology
 
@@ -47,4 +47,4 @@ class SwitchCabling:
     """Its ports, as in `_engine.SwitchNode`: number, bind and peer, or ring and interface."""
     p4runtime: str
     """Address of its P4Runtime server."""
-    place: Place = "servers"
+    tier: Tier = "servers"

@@ -183,7 +183,7 @@ def plug(
                 topology=each.topology,
                 ports=tuple(ends[names[each.name]]),
                 p4runtime=target.elsewhere(spec.lab) or next(free),
-                place=each.place,
+                tier=each.tier,
             )
             for each in network.switches
         ),

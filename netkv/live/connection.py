@@ -72,7 +72,7 @@ class SwitchConnection:
         self.node = switch.name
         """Its name as a node."""
         self._address = switch.p4runtime
-        self._place = switch.place
+        self._tier = switch.tier
         self._target = target
         self._control_plane = control_plane
         self._channel = channel
@@ -205,13 +205,13 @@ class SwitchConnection:
             if error.code is Code.FAILED_PRECONDITION:
                 return False
             raise
-        program = await asyncio.to_thread(self._target.program(self._place).read)
+        program = await asyncio.to_thread(self._target.program(self._tier).read)
         return config.cookie.cookie == _cookie(program[0])
 
     async def _load(self, client: P4RuntimeClient) -> None:
         if self._target.keeps_replication:
             await client.clear_replication()
-        program = await asyncio.to_thread(self._target.program(self._place).read)
+        program = await asyncio.to_thread(self._target.program(self._tier).read)
         await client.set_pipeline(*program, cookie=_cookie(program[0]))
 
     def _ended(self, error: ControllerError) -> None:

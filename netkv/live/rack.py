@@ -44,7 +44,7 @@ from netkv.live.shards import Shards
 from netkv.live.stale_clients import StaleClientReaper
 from netkv.live.veth import VethFabric
 from netkv.model import layout, nodes
-from netkv.model.network import Place
+from netkv.model.network import Tier
 from netkv.model.nodes import Client, Coordinator, NodeError, partitions, redis_servers
 from netkv.model.report import COMPILER, RackEvent, RackSample
 from netkv.schemes import checks
@@ -158,14 +158,14 @@ class LiveRack(RackOfNodes):
 
     def take_programs(self, programs: Programs) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
-        for place in ("servers", *programs.others):
-            self._bundle(place).write_bytes(programs.at(place))
+        for tier in ("servers", *programs.others):
+            self._bundle(tier).write_bytes(programs.at(tier))
         super().take_programs(programs)
 
-    def _bundle(self, place: Place) -> Path:
-        """The file with the program of the switches at a place."""
-        own = place in self.scheme.programs.others
-        return self.directory / (f"program-{place}.bundle" if own else "program.bundle")
+    def _bundle(self, tier: Tier) -> Path:
+        """The file with the program of the switches of a tier."""
+        own = tier in self.scheme.programs.others
+        return self.directory / (f"program-{tier}.bundle" if own else "program.bundle")
 
     async def compile(self) -> None:
         await super().compile()

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from netkv.live.cable import SwitchCabling
     from netkv.live.process import Kind
-    from netkv.model.network import Place
+    from netkv.model.network import Tier
     from netkv.schemes import Scheme
     from netkv.schemes.spec import LabSpec
 
 
-Bundles: TypeAlias = "Callable[[Place], Path]"
+Bundles: TypeAlias = "Callable[[Tier], Path]"
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Target(ABC):
     limit."""
 
     def __init__(self, bundle: Bundles) -> None:
-        """`bundle` returns the file of the program of the switches at a place, as netkv's own front
+        """`bundle` returns the file of the program of the switches of a tier, as netkv's own front
         end has compiled it."""
         self._bundle = bundle
 
@@ -88,7 +88,7 @@ class Target(ABC):
         """
 
     @abstractmethod
-    def program(self, place: Place) -> Program:
+    def program(self, tier: Tier) -> Program:
         """The program that the controller loads into a switch; call `prepare` before."""
 
     @abstractmethod
@@ -118,14 +118,14 @@ class EngineTarget(Target):
     ) -> None:
         pass
 
-    def program(self, place: Place) -> Program:
-        return Program(self._bundle(place))
+    def program(self, tier: Tier) -> Program:
+        return Program(self._bundle(tier))
 
     def switch_config(
         self, switch: SwitchCabling, seed: int, links: list[dict[str, Any]]
     ) -> dict[str, Any]:
         return {
-            "bundle": str(self._bundle(switch.place)),
+            "bundle": str(self._bundle(switch.tier)),
             "seed": seed,
             "executor": self._lab.executor,
             "pipelines": self._lab.pipelines,
@@ -143,7 +143,7 @@ class _ExternalTarget(Target):
         super().__init__(bundle)
         self._program: Program | None = None
 
-    def program(self, place: Place) -> Program:  # noqa: ARG002 (there is one)
+    def program(self, tier: Tier) -> Program:  # noqa: ARG002 (there is one)
         assert self._program is not None, "the target was prepared"
         return self._program
 

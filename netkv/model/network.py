@@ -58,9 +58,9 @@ class Attachment:
     is_server: bool
 
 
-Place: TypeAlias = Literal["clients", "between", "servers"]
-"""Where a switch is. `servers`: it has servers, and possibly clients; `clients`: it has clients
-only; `between`: it has neither."""
+Tier: TypeAlias = Literal["clients", "between", "servers"]
+"""Which hosts a switch has. `servers`: servers, and possibly clients; `clients`: clients only;
+`between`: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class SwitchPlan:
     topology: Topology
     ports: Mapping[int, str]
     """Port → name of the host or switch at the other end of the cable."""
-    place: Place
+    tier: Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,7 +415,7 @@ def _plan(
     ports = {at.host.port: at.name for at in attached if at.switch == name}
     ports |= {link.a_port: link.b for link in links if link.a == name}
     ports |= {link.b_port: link.a for link in links if link.b == name}
-    place: Place = "servers" if topology.local else "between"
-    if place == "between" and any(at.switch == name for at in attached):
-        place = "clients"
-    return SwitchPlan(name, topology, ports, place)
+    tier: Tier = "servers" if topology.local else "between"
+    if tier == "between" and any(at.switch == name for at in attached):
+        tier = "clients"
+    return SwitchPlan(name, topology, ports, tier)

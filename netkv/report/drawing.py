@@ -28,7 +28,7 @@ from netkv.report.figure import Axis, Figure, Series, number, percent
 from netkv.report.style import BANDS, DOTTED, GREY
 
 Format = Literal["svg", "pdf", "png"]
-Place: TypeAlias = tuple[float, float, float, float]
+Rectangle: TypeAlias = tuple[float, float, float, float]
 """Left, bottom, width and height, in inches."""
 
 DPI = 300
@@ -111,15 +111,15 @@ def _sheet(figures: Sequence[Figure]) -> Sheet:
     for at, figure in enumerate(figures):
         row, column = divmod(at, columns)
         bottom = sum(rows[row:]) - heights[at]
-        place = (column * layout.WIDTH, bottom, layout.WIDTH, heights[at])
-        axes = _panel(sheet, figure, place)
+        rectangle = (column * layout.WIDTH, bottom, layout.WIDTH, heights[at])
+        axes = _panel(sheet, figure, rectangle)
         for _ in range(_PASSES):
-            _fit(sheet, axes, figure, place)
+            _fit(sheet, axes, figure, rectangle)
     return sheet
 
 
-def _panel(sheet: Sheet, figure: Figure, place: Place) -> Axes:
-    left, bottom, _, high = place
+def _panel(sheet: Sheet, figure: Figure, rectangle: Rectangle) -> Axes:
+    left, bottom, _, high = rectangle
     width, height = sheet.get_size_inches()
     sheet.text(
         (left + layout.MARGIN) / width,
@@ -157,12 +157,12 @@ def _panel(sheet: Sheet, figure: Figure, place: Place) -> Axes:
         along(reference.value, color=reference.colour, lw=1.1, ls=DOTTED.matplotlib, label=label)
     if figure.legend():
         _legend(axes, figure)
-    box = layout.approximate_data_area(figure, place)
+    box = layout.approximate_data_area(figure, rectangle)
     axes.set_position((box[0] / width, box[1] / height, box[2] / width, box[3] / height))
     return axes
 
 
-def _fit(sheet: Sheet, axes: Axes, figure: Figure, place: Place) -> None:
+def _fit(sheet: Sheet, axes: Axes, figure: Figure, rectangle: Rectangle) -> None:
     """Move the edges of the axes so that labels and legend end at the margins.
 
     The results of matplotlib's own layout engines differ in the last digits between calls, so the
@@ -171,7 +171,7 @@ def _fit(sheet: Sheet, axes: Axes, figure: Figure, place: Place) -> None:
     around = axes.get_tightbbox()
     assert around is not None
     inside = axes.get_window_extent()
-    left, bottom, width, height = place
+    left, bottom, width, height = rectangle
     dpi = sheet.dpi
     x0 = left + layout.MARGIN + (inside.x0 - around.x0) / dpi
     y0 = bottom + layout.MARGIN + (inside.y0 - around.y0) / dpi

@@ -34,7 +34,7 @@ class Edit(NamedTuple):
     rule: str
     """The rule that it breaks, as a clause without a full stop."""
     file: str
-    """Below `p4/` or `netkv/`, with that folder: `p4/common/drop.p4`."""
+    """Below `p4/` or `netkv/`, with that folder: `p4/common/frame.p4`."""
     right: str
     """The text that ships."""
     wrong: str
@@ -78,7 +78,7 @@ def _broken(edit: Edit, scheme: Scheme) -> Iterator[Scheme]:
 
 def with_programs(edit: Edit, scheme: Scheme) -> Scheme:
     """The scheme with programs that have the edit."""
-    others = {place: str(program(edit, path)) for place, path in scheme.programs.others.items()}
+    others = {tier: str(program(edit, path)) for tier, path in scheme.programs.others.items()}
     main = str(program(edit, scheme.programs.main))
     return replace(scheme, programs=replace(scheme.programs, main=main, others=others))
 

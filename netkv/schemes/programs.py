@@ -9,20 +9,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netkv.model.network import Place
+    from netkv.model.network import Tier
 
 
 @dataclass(frozen=True)
 class Programs:
-    """A bundle for each place of a network."""
+    """A bundle for each tier of a network."""
 
     main: bytes
-    """Of the switches with servers, and at places that `others` leaves out."""
-    others: Mapping[Place, bytes] = field(default_factory=dict)
+    """Of the switches with servers, and at tiers that `others` leaves out."""
+    others: Mapping[Tier, bytes] = field(default_factory=dict)
 
-    def at(self, place: Place) -> bytes:
-        """The bundle of the switches at a place."""
-        return self.others.get(place, self.main)
+    def at(self, tier: Tier) -> bytes:
+        """The bundle of the switches at a tier."""
+        return self.others.get(tier, self.main)
 
     @property
     def source_hash(self) -> str:
@@ -30,7 +30,7 @@ class Programs:
         main = _source_hash(self.main)
         if not self.others:
             return main
-        others = sorted((place, _source_hash(bundle)) for place, bundle in self.others.items())
+        others = sorted((tier, _source_hash(bundle)) for tier, bundle in self.others.items())
         return hashlib.sha256(json.dumps([main, others]).encode()).hexdigest()
 
 

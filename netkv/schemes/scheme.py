@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from netkv.control.base import NetworkControlPlane, SwitchControlPlane
     from netkv.model.card_design import CardDesign
     from netkv.model.hardware import GenericLab
-    from netkv.model.network import Network, Place
+    from netkv.model.network import Network, Tier
     from netkv.model.spec import GenericRack
     from netkv.model.topology import Topology
 
@@ -75,8 +75,8 @@ class P4Programs:
 
     main: str
     """The program of switches with servers."""
-    others: Mapping[Place, str] = field(default_factory=dict)
-    """Programs for switches without servers, by their place in the network; at a place that is left
+    others: Mapping[Tier, str] = field(default_factory=dict)
+    """Programs for switches without servers, by their tier of the network; in a tier that is left
     out a switch runs `main`."""
     defines: Callable[[GenericLab], Mapping[str, str]] = _no_defines
     """Macros with which they are compiled for a lab."""
@@ -216,16 +216,16 @@ class Scheme:
         return resources.path("p4") / self.programs.main
 
     @property
-    def other_paths(self) -> dict[Place, Path]:
+    def other_paths(self) -> dict[Tier, Path]:
         """The P4 sources of `programs.others`."""
-        return {place: resources.path("p4") / path for place, path in self.programs.others.items()}
+        return {tier: resources.path("p4") / path for tier, path in self.programs.others.items()}
 
     def with_program(self, file: Path) -> Scheme:
         """The scheme with another file for one of its programs: for the one with the same file
         name, else for the main one."""
         changed = {
-            place: str(file)
-            for place, path in self.programs.others.items()
+            tier: str(file)
+            for tier, path in self.programs.others.items()
             if Path(path).name == file.name != self.program_path.name
         }
         if changed:
@@ -238,9 +238,9 @@ class Scheme:
         return compile_program(self.program_path, self.programs.defines(lab))
 
     def compile_all(self, lab: GenericLab) -> Programs:
-        """Compile the programs of all places; raises `NetkvError` with the compiler's report."""
+        """Compile the programs of all tiers; raises `NetkvError` with the compiler's report."""
         defines = self.programs.defines(lab)
-        others = {place: compile_program(path, defines) for place, path in self.other_paths.items()}
+        others = {tier: compile_program(path, defines) for tier, path in self.other_paths.items()}
         return Programs(self.compile(lab), others)
 
 

@@ -422,7 +422,7 @@ class SimRack(RackOfNodes):
 
     def _bundle(self, switch: int) -> bytes:
         """The program of a switch."""
-        return self._programs.at(self.network.switches[switch].place)
+        return self._programs.at(self.network.switches[switch].tier)
 
     def _control_of(self, switch: str) -> SwitchControl:
         return self.control[self.switches.index(switch)]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from netkv import _engine
 
 PACKET_HEADER_BYTES = 2
-"""Size of the controller headers: a port of 9 bits and padding (p4/common/headers.p4)."""
+"""Size of the controller headers: a port of 9 bits and padding (p4/common/wire.p4)."""
 
 
 class Tables:

@@ -330,7 +330,7 @@ class _Run:
 
 def _compiled(scheme: schemes.Scheme, lab: LabSpec) -> Programs:
     defines = tuple(scheme.programs.defines(lab).items())
-    others = {place: _bundle(path, defines) for place, path in scheme.other_paths.items()}
+    others = {tier: _bundle(path, defines) for tier, path in scheme.other_paths.items()}
     return Programs(_bundle(scheme.program_path, defines), others)
 
 

@@ -3,12 +3,9 @@
 #include <core.p4>
 #include <v1model.p4>
 
-#include "common/protocol.p4"
-#include "common/headers.p4"
-#include "write_through/protocol.p4"
-#include "write_through/headers.p4"
-#include "distcache/protocol.p4"
-#include "distcache/headers.p4"
+#include "common/wire.p4"
+#include "write_through/wire.p4"
+#include "distcache/wire.p4"
 
 struct headers_t {
     packet_out_t     packet_out;
@@ -37,23 +34,33 @@ struct metadata_t {
     bit<32> half_life;
 }
 
-#include "common/transport_parser.p4"
-#include "common/kv_parser.p4"
-#include "distcache/client_parser.p4"
-#include "common/kv_checksum.p4"
-#include "common/statistics_access.p4"
-#include "common/frame_check.p4"
-#include "distcache/switch_headers.p4"
-#include "distcache/upper_copy.p4"
-#include "distcache/known_loads.p4"
-#include "distcache/choice.p4"
-#include "common/partition.p4"
-#include "common/route.p4"
-#include "common/to_controller.p4"
-#include "common/drop.p4"
+#include "common/frame.p4"
+#include "common/kv.p4"
 #include "common/empty_egress.p4"
-#include "common/transport_deparser.p4"
-#include "distcache/client_deparser.p4"
+#include "distcache/client_parser.p4"
+#include "distcache/upper_copy.p4"
+#include "distcache/choice.p4"
+
+/* Removes what only switches write: the client gets no load, and no switch takes a client's cache
+ * metadata for its own. */
+control SwitchHeaders(inout headers_t hdr) {
+    bit<16> bytes = 0;
+
+    apply {
+        bytes = 0;
+        if (hdr.cache_metadata.isValid()) {
+            hdr.cache_metadata.setInvalid();
+            bytes = bytes + CACHE_METADATA_BYTES;
+        }
+        if (hdr.load.isValid()) {
+            hdr.load.setInvalid();
+            bytes = bytes + LOAD_BYTES;
+        }
+        hdr.kv.flags = hdr.kv.flags & ~(FLAG_CACHE_METADATA | FLAG_UPPER | FLAG_LOAD);
+        hdr.ipv4.total_len = hdr.ipv4.total_len - bytes;
+        hdr.udp.length = hdr.udp.length - bytes;
+    }
+}
 
 control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
     StatisticsAccess() statistics_access;

@@ -1,5 +1,6 @@
-/* Parses a frame up to its kv header, the cache metadata and the load. The value is payload. */
+/* Parser and deparser of the switch of clients. */
 
+/* Parses a frame up to its kv header, the cache metadata and the load. The value is payload. */
 parser NetkvParser(packet_in packet,
                    out headers_t hdr,
                    inout metadata_t meta,
@@ -44,5 +45,17 @@ parser NetkvParser(packet_in packet,
     state check_length {
         verify(hdr.udp.length >= needed, error.LengthsDisagree);
         transition accept;
+    }
+}
+
+/* Emits the headers in wire order. */
+control NetkvDeparser(packet_out packet, in headers_t hdr) {
+    TransportDeparser() transport;
+
+    apply {
+        transport.apply(packet, hdr);
+        packet.emit(hdr.kv);
+        packet.emit(hdr.cache_metadata);
+        packet.emit(hdr.load);
     }
 }

@@ -67,8 +67,9 @@ struct metadata_t {
     bool              answers_reads;    // a read, and this switch is the tail
     bool              refreshes;
     bool              outdates;
-    bool              stores;
-    bool              loads;
+    bool              reports;          // a message whose reply reports the record
+    bool              stores;           // the entry gets the record of the frame
+    bool              loads;            // the frame gets the record of the entry
     bit<8>            further_bits;     // of a report about the record
     incoming_record_t incoming;
     stored_record_t   stored;

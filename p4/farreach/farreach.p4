@@ -7,10 +7,8 @@
 #include <core.p4>
 #include <v1model.p4>
 
-#include "common/protocol.p4"
-#include "common/headers.p4"
-#include "write_back/protocol.p4"
-#include "write_back/headers.p4"
+#include "common/wire.p4"
+#include "write_back/wire.p4"
 
 struct headers_t {
     packet_out_t    packet_out;
@@ -26,63 +24,17 @@ struct headers_t {
 #define CHECKED_FIELDS KV_FIELDS, VERSION_STAMP_FIELDS, SLOT_FIELDS, VALUE_FIELDS
 
 #include "farreach/metadata.p4"
-#include "common/transport_parser.p4"
-#include "common/kv_parser.p4"
-#include "write_back/value_parser.p4"
+#include "common/frame.p4"
+#include "common/kv.p4"
+#include "common/statistics.p4"
 #include "write_back/parser.p4"
-#include "common/kv_checksum.p4"
-#include "write_back/serial_numbers.p4"
-#include "write_back/entry_lookup.p4"
-
-// Ingress
-#include "common/statistics_access.p4"
-#include "write_back/entry_access.p4"
-#include "common/frame_check.p4"
-#include "write_back/arrival_port.p4"
-#include "farreach/settings.p4"
-#include "farreach/ingress_pipeline.p4"
-#include "farreach/snapshot.p4"
-#include "common/sampler.p4"
-#include "write_back/sketch_hash.p4"
-#include "common/partition.p4"
-#include "common/route.p4"
-#include "write_back/reply_port.p4"
-#include "common/to_controller.p4"
-#include "common/drop.p4"
-
-// Egress: version, statistics, deduplication
-#include "farreach/incarnation.p4"
 #include "write_back/sequence.p4"
-#include "write_back/entry_state.p4"
-#include "common/sketch_row.p4"
-#include "write_back/sketch.p4"
-#include "write_back/frequency.p4"
-#include "farreach/dedup.p4"
-#include "write_back/applied_sequence.p4"
-
-// Egress: the record of the entry
-#include "farreach/max_sequence.p4"
-#include "farreach/reported_snapshot.p4"
-#include "write_back/entry_flags.p4"
-#include "farreach/record_sequence.p4"
-#include "write_back/entry_array.p4"
-#include "write_back/entry_values.p4"
+#include "write_back/entry.p4"
+#include "write_back/statistics.p4"
+#include "write_back/messages.p4"
+#include "farreach/requests.p4"
+#include "farreach/snapshot.p4"
 #include "farreach/entry.p4"
-
-// Egress: what leaves
-#include "write_back/stored_record.p4"
-#include "write_back/record_report.p4"
-#include "write_back/remove_value.p4"
-#include "write_back/reply_address.p4"
-#include "write_back/read_answer.p4"
-#include "write_back/write_answer.p4"
-#include "write_back/control_answer.p4"
-#include "farreach/original.p4"
-#include "farreach/original_clone.p4"
-#include "write_back/forward_to_server.p4"
-#include "write_back/reflect.p4"
-#include "common/transport_deparser.p4"
-#include "write_back/deparser.p4"
 
 control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
     StatisticsAccess() statistics_access;

@@ -76,8 +76,9 @@ struct metadata_t {
     bool              outdates;
     bool              original;         // the first write after the snapshot point
     bit<8>            further_bits;     // of a report about the record
-    bool              stores;
-    bool              loads;
+    bool              reports;          // a message whose reply reports the record
+    bool              stores;           // the entry gets the record of the frame
+    bool              loads;            // the frame gets the record of the entry
     bool              answered;         // leaves through reply_port
     incoming_record_t incoming;
     stored_record_t   stored;

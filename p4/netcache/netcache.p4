@@ -7,10 +7,8 @@
 #include <core.p4>
 #include <v1model.p4>
 
-#include "common/protocol.p4"
-#include "common/headers.p4"
-#include "write_through/protocol.p4"
-#include "write_through/headers.p4"
+#include "common/wire.p4"
+#include "write_through/wire.p4"
 
 const bit<8> KEPT_FLAGS = 0; // in replies of the switch
 
@@ -61,34 +59,15 @@ bool is_write(in bit<8> op) {
     return op == OP_PUT || op == OP_DELETE || op == OP_INVALIDATE;
 }
 
-#include "common/transport_parser.p4"
-#include "common/kv_parser.p4"
-#include "write_through/value_parser.p4"
-#include "write_through/parser.p4"
-#include "common/kv_checksum.p4"
-#include "common/statistics_access.p4"
-#include "common/frame_check.p4"
-#include "write_through/cache_lookup.p4"
-#include "common/sampler.p4"
-#include "write_through/read_sampling.p4"
-#include "write_through/statistics_epoch.p4"
-#include "write_through/hit_counter.p4"
-#include "write_through/validity.p4"
-#include "write_through/value_array.p4"
-#include "write_through/value_arrays.p4"
-#include "common/sketch_row.p4"
-#include "write_through/filter_row.p4"
-#include "write_through/hot_keys.p4"
-#include "write_through/reflect.p4"
-#include "write_through/answer.p4"
-#include "write_through/cache_metadata.p4"
-#include "common/partition.p4"
-#include "common/route.p4"
-#include "common/to_controller.p4"
-#include "common/drop.p4"
+#include "common/frame.p4"
+#include "common/kv.p4"
+#include "common/statistics.p4"
 #include "common/empty_egress.p4"
-#include "common/transport_deparser.p4"
-#include "netcache/deparser.p4"
+#include "write_through/parser.p4"
+#include "write_through/entry.p4"
+#include "write_through/statistics.p4"
+#include "write_through/hot_keys.p4"
+#include "write_through/messages.p4"
 
 control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
     StatisticsAccess() statistics_access;
@@ -150,6 +129,18 @@ control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
             }
         }
         to_controller.apply(hdr, std);
+    }
+}
+
+/* Emits the headers in wire order. */
+control NetkvDeparser(packet_out packet, in headers_t hdr) {
+    TransportDeparser() transport;
+
+    apply {
+        transport.apply(packet, hdr);
+        packet.emit(hdr.kv);
+        packet.emit(hdr.cache_metadata);
+        packet.emit(hdr.value);
     }
 }
 

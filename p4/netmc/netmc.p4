@@ -4,10 +4,8 @@
 #include <core.p4>
 #include <v1model.p4>
 
-#include "common/protocol.p4"
-#include "common/headers.p4"
-#include "netmc/protocol.p4"
-#include "netmc/header.p4"
+#include "common/wire.p4"
+#include "netmc/wire.p4"
 
 struct headers_t {
     packet_out_t packet_out;
@@ -29,21 +27,9 @@ struct metadata_t {
     bit<16> group; // the multicast group of that server
 }
 
-#include "common/transport_parser.p4"
+#include "common/frame.p4"
 #include "netmc/parser.p4"
-#include "netmc/checksum.p4"
-#include "common/frame_check.p4"
-#include "netmc/splitter_id.p4"
-#include "netmc/next_group.p4"
-#include "netmc/key_group.p4"
-#include "netmc/addressing.p4"
-#include "netmc/sub_request.p4"
-#include "netmc/recirculation.p4"
-#include "common/route.p4"
-#include "common/to_controller.p4"
-#include "common/drop.p4"
-#include "common/transport_deparser.p4"
-#include "netmc/deparser.p4"
+#include "netmc/split.p4"
 
 control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
     SplitterId()   splitter_id;

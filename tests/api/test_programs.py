@@ -155,10 +155,10 @@ def test_program_with_files_compiles(served: Served) -> None:
 
 
 def test_program_may_include_what_ships(served: Served) -> None:
-    source = (resources.path("p4") / "nocache" / "nocache.p4").read_text()
+    source = (resources.path("p4") / "forwarding" / "forwarding.p4").read_text()
     found = post(f"{served.url}/api/v1/programs/check", json={"source": source}).json()
     assert found["ok"], found
-    assert "common/headers.p4" in found["interface"]["files"]
+    assert "common/wire.p4" in found["interface"]["files"]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_program_may_include_what_ships(served: Served) -> None:
         '#include "../pyproject.toml"',
         '#include "common/../../pyproject.toml"',
         '#include "\\x2fetc/passwd"',
-        '/* include "/etc/passwd" */ #include "common/headers.p4"',
+        '/* include "/etc/passwd" */ #include "common/wire.p4"',
         '#/**/include "/etc/passwd"',
         '#\\\ninclude "/etc/passwd"',
         '/* include */ # include "/etc/passwd"',
@@ -197,7 +197,7 @@ def test_a_macro_includes_files_of_the_request_only(
     outside = compiling.check(SourceText(source=form.format(name)))
     assert [each.line for each in outside.errors][:1] == [2]
     assert "cannot be included" in outside.errors[0].message
-    for other in ("parts/a.p4", "common/headers.p4", "core.p4"):
+    for other in ("parts/a.p4", "common/wire.p4", "core.p4"):
         files = {"parts/a.p4": "const bit<8> a = 1;\n"}
         found = compiling.check(SourceText(source=form.format(other), files=files))
         assert not any("include" in each.message for each in found.errors), found.errors
@@ -442,14 +442,14 @@ def test_wrong_setup_names_its_field(
     ],
 )
 def test_wrong_packet_names_its_field(served: Served, packet: dict[str, Any], field: str) -> None:
-    answer = trace(served, "nocache", packets=[packet])
+    answer = trace(served, "forwarding", packets=[packet])
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["field"] == field
 
 
 def test_number_of_packets_is_limited(served: Served) -> None:
     packets = [{"port": 1, "frame": FRAME}] * (MAX_PACKETS + 1)
-    answer = trace(served, "nocache", packets=packets)
+    answer = trace(served, "forwarding", packets=packets)
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["field"] == "packets"
 

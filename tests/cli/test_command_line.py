@@ -19,6 +19,7 @@ from tests.cli.commands import NETKV, ROOT, Netkv, assert_wrong_usage
 from tests.runs.recorded_runs import record_comparison, record_recovery, start
 from tests.waiting import until
 
+FORWARDING = "p4/forwarding/forwarding.p4"
 SCENARIO = ("pydantic", "ruamel.yaml", "rich", "asyncio", "netkv._engine")
 SIMULATION = (*SCENARIO, "sqlalchemy", "finsy", "grpc", "google.protobuf")
 LARGE = (
@@ -128,11 +129,11 @@ def test_command_imports_only_the_large_libraries_it_needs(
         ["logs", "no-such-lab"],
         ["up", "Not A Name"],
         ["p4", "check", "/does/not/exist.p4"],
-        ["p4", "trace", "p4/nocache/nocache.p4", "nonsense"],
-        ["p4", "trace", "p4/nocache/nocache.p4", "ffff"],
-        ["p4", "trace", "p4/nocache/nocache.p4", "ff" * 60, "--setup", "no-such.stf"],
+        ["p4", "trace", FORWARDING, "nonsense"],
+        ["p4", "trace", FORWARDING, "ffff"],
+        ["p4", "trace", FORWARDING, "ff" * 60, "--setup", "no-such.stf"],
         ["p4", "stf", "tests/golden/arith.p4", "tests/golden/arith.stf", "--trace", "some"],
-        ["p4", "check", "p4/nocache/nocache.p4", "--define", "1=2"],
+        ["p4", "check", FORWARDING, "--define", "1=2"],
         ["p4", "bench", "nocash"],
         ["p4", "bench", "--path", "read-hti"],
         ["p4", "bench", "--sweep", "colours"],
@@ -186,7 +187,7 @@ def test_recoveries_are_shown_and_compared(netkv: Netkv) -> None:
         ["down", "--json"],
         ["p4", "check", "p4/netcache/netcache.p4", "--json"],
         ["p4", "info", "p4/netcache/netcache.p4", "--json"],
-        ["p4", "trace", "p4/nocache/nocache.p4", "ff" * 60, "--json"],
+        ["p4", "trace", FORWARDING, "ff" * 60, "--json"],
         ["p4", "stf", "tests/golden/arith.p4", "tests/golden/arith.stf", "--json"],
     ],
 )
@@ -299,12 +300,12 @@ def test_p4_check_shows_line_and_place(netkv: Netkv, tmp_path: Path) -> None:
     source = (ROOT / "tests" / "golden" / "arith.p4").read_text()
     line = next(text for text in source.splitlines() if "transition accept;" in text)
     wrong.write_text(source.replace(line, line.replace("accept;", "acept;"), 1))
-    result = netkv("p4", "check", str(wrong), "p4/nocache/nocache.p4")
+    result = netkv("p4", "check", str(wrong), FORWARDING)
     assert result.status == 1
     assert f"{wrong}:" in result.out
     assert "Did you mean 'accept'?" in result.out
     assert "^" in result.out
-    assert "p4/nocache/nocache.p4: no errors" in result.out
+    assert "p4/forwarding/forwarding.p4: no errors" in result.out
     document = netkv("p4", "check", str(wrong), "--json").document
     assert not document["ok"]
     assert document["files"][0]["diagnostics"][0]["line"] > 1
@@ -324,23 +325,21 @@ def test_p4_stf_names_the_unexpected_packet(netkv: Netkv, tmp_path: Path) -> Non
 
 def test_trace_names_the_pipelines_of_a_switch(netkv: Netkv) -> None:
     frame = "ff" * 12 + "0800"
-    result = netkv("p4", "trace", "p4/nocache/nocache.p4", frame, "--port", "7", "--pipelines", "4")
+    result = netkv("p4", "trace", FORWARDING, frame, "--port", "7", "--pipelines", "4")
     assert "ingress of pipeline 3, port 7" in result.out
-    refused = netkv("p4", "trace", "p4/nocache/nocache.p4", frame, "--pipelines", "3")
+    refused = netkv("p4", "trace", FORWARDING, frame, "--pipelines", "3")
     assert refused.status == 2
     assert "A switch has 1, 2 or 4 pipelines, not 3." in refused.err
 
 
 def test_trace_shows_every_step(netkv: Netkv, tmp_path: Path) -> None:
-    result = netkv("p4", "trace", "p4/nocache/nocache.p4", "ff" * 12 + "0800", "--port", "1")
+    result = netkv("p4", "trace", FORWARDING, "ff" * 12 + "0800", "--port", "1")
     assert result.status == 0
     assert "parse_ethernet" in result.out
     assert "nothing leaves the switch" in result.out
     frame = tmp_path / "frame.hex"
     frame.write_text("ff" * 12 + "\n0800")
-    assert (
-        netkv("p4", "trace", "p4/nocache/nocache.p4", str(frame), "--port", "1").out == result.out
-    )
+    assert netkv("p4", "trace", FORWARDING, str(frame), "--port", "1").out == result.out
 
 
 def _check_times_of_logs(netkv: Netkv, created: float) -> None:

@@ -47,7 +47,7 @@ def interrupt(number: signal.Signals, after: str, *arguments: str) -> tuple[str,
 @pytest.mark.usefixtures("home")
 def test_stopped_benchmark_reports_no_result(number: signal.Signals, more: list[str]) -> None:
     out, err, status = interrupt(
-        number, "[1/", *("p4", "bench", "nocache", "--sweep", "none", "--seconds", "5"), *more
+        number, "[1/", *("p4", "bench", "forwarding", "--sweep", "none", "--seconds", "5"), *more
     )
     assert status == 130
     assert out == ""

@@ -49,7 +49,7 @@ def test_every_path_is_measured_with_every_executor(netkv: Netkv) -> None:
         ratio = reference["compiled"]["pps"] / reference[other]["pps"]
         assert abs(ratios[f"cache_read/read-hit: compiled/{other}"] - ratio) < 1e-9
     assert "cache_read/read-hit: compiled/recorded-bmv2" in ratios
-    assert "nocache/read: compiled/recorded-bmv2" not in ratios
+    assert "forwarding/read: compiled/recorded-bmv2" not in ratios
     assert {each["program"] for each in document["loads"]} == {"cache_read", *shipped}
     for each in document["loads"]:
         assert all(each[part] > 0 for part in ("front_end_s", "interpreter_s", "compiled_s"))
@@ -96,7 +96,7 @@ def test_program_without_benchmark_paths_is_only_loaded(netkv: Netkv) -> None:
 
 def test_file_with_another_program_than_its_name_is_refused(netkv: Netkv, tmp_path: Path) -> None:
     wrong = tmp_path / "netcache.p4"
-    wrong.write_text((ROOT / "p4" / "nocache/nocache.p4").read_text())
+    wrong.write_text((ROOT / "p4" / "forwarding/forwarding.p4").read_text())
     result = netkv("p4", "bench", str(wrong), "--path", "read-hit", "--seconds", "0.01")
     assert result.status == 1
     assert "not the program that its name says" in result.err

@@ -162,7 +162,7 @@ def test_figures_of_papers_match_their_percentages() -> None:
 
 
 def test_strict_without_budget_is_wrong_usage(netkv_in_process: Netkv) -> None:
-    result = netkv_in_process("p4", "info", "--strict", "p4/nocache/nocache.p4")
+    result = netkv_in_process("p4", "info", "--strict", "p4/forwarding/forwarding.p4")
     assert result.status == 2
     assert "--budget" in result.err
     assert result.out == ""

@@ -131,5 +131,5 @@ def test_files_of_a_scheme_are_all_that_has_its_name(netkv: Netkv) -> None:
         "scenarios/distreach-skew.yaml",
     } <= own
     shown = netkv("scheme", "files", "distreach", COLUMNS="300").out
-    assert "p4/nocache/" in shown
+    assert "p4/forwarding/" in shown
     assert "(shared)" in shown

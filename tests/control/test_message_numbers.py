@@ -54,7 +54,7 @@ def test_rate_must_be_above_zero() -> None:
 
 
 def accepts(current: int, new: int) -> bool:
-    """The comparison in p4/write_through/statistics_epoch.p4."""
+    """The comparison in p4/write_through/statistics.p4."""
     ahead = (new - current) % 0x1_0000
     return current == 0 or 0 < ahead < 0x8000
 

@@ -4,7 +4,6 @@ node."""
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -55,15 +54,3 @@ def test_example_writes_nothing_of_a_wrong_batch(tmp_path: Path) -> None:
         store.execute([("put", b"k" * 16, b"v"), ("put", b"l" * 16, None)])
     assert store.execute([("get", b"k" * 16, None)]) == [None]
     store.close()
-
-
-@pytest.mark.parametrize(
-    "document", ["extend/write-a-backend.md", "extend/add-a-scheme.md", "use/p4runtime.md"]
-)
-def test_files_that_a_document_names_exist(document: str) -> None:
-    text = (ROOT / "docs" / document).read_text()
-    named = set(re.findall(r"`((?:netkv|engine|p4|servers|tests|scenarios|docs)/[\w./*-]+)`", text))
-    assert named
-    for name in sorted(named - {"servers/sqlite.py"}):
-        pattern = name.rstrip("/").replace("NAME", "*")
-        assert list(ROOT.glob(pattern)), f"{document}: {name}"

@@ -78,7 +78,7 @@ def keeper_scheme(made: list[Keeper]) -> Scheme:
     return Scheme(
         name="keeper",
         about=About(title="Keeper", paper="", summary=""),
-        programs=P4Programs("nocache/nocache.p4"),
+        programs=P4Programs("forwarding/forwarding.p4"),
         hosts=(Host(Client, PLAIN), Host(Servers, PLAIN)),
         traits=Traits(caches=False),
         control_plane=make,

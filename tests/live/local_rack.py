@@ -11,15 +11,15 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from netkv import schemes
-from netkv._engine import ClientNode, ServerNode, Switch, SwitchNode, compile_p4, write_frame
+from netkv._engine import ClientNode, ServerNode, Switch, SwitchNode, write_frame
 from netkv.live.ports import free_ports
 from netkv.model.messages import CacheMetadata, Message, Op, Status, decode, encode
 from netkv.model.nodes import Servers
 from netkv.model.topology import CONTROLLER_IP, CPU_PORT, Topology
+from netkv.schemes.spec import LabSpec
 from netkv.sim.tables import PACKET_HEADER_BYTES
 from tests.live.server_nodes import server_config
 from tests.waiting import until
@@ -27,7 +27,6 @@ from tests.waiting import until
 if TYPE_CHECKING:
     from netkv._engine import Match, StorageBackend
 
-PROGRAMS = Path(__file__).parents[2] / "p4"
 CLIENT_PORT = 1
 SERVER_PORT = 2
 OP_OFFSET = 43
@@ -70,7 +69,7 @@ def kv_frame(
 
 @cache
 def bundle_of(scheme: SchemeName) -> bytes:
-    return compile_p4(str(PROGRAMS / scheme / f"{scheme}.p4"), [str(PROGRAMS)])
+    return schemes.get(scheme).compile(LabSpec())
 
 
 class Names:

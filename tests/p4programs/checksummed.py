@@ -16,9 +16,9 @@ from tests.p4programs.defects import PROGRAMS
 from tests.p4programs.stf import packet_out
 from tests.p4programs.write import text_of
 
-SCENARIOS = ("nocache", "netcache", "farreach", "netmc", "netmc_32")
+SCENARIOS = ("forwarding", "netcache", "farreach", "netmc", "netmc_32")
 MALFORMED = 1
-"""The reason of a drop (p4/common/protocol.p4)."""
+"""The reason of a drop (p4/common/wire.p4)."""
 UDP_PORT, HEADER = 36, 42
 """Offsets: of the destination port, and of the header after UDP."""
 

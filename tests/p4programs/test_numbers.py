@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 
 KV_FILES = (
-    *("common/protocol.p4", "write_through/protocol.p4"),
-    *("distcache/protocol.p4", "write_back/protocol.p4"),
+    *("common/wire.p4", "write_through/wire.p4"),
+    *("distcache/wire.p4", "write_back/wire.p4"),
 )
 
 
@@ -72,7 +72,7 @@ def test_p4_has_the_addresses_and_sizes_of_the_engine() -> None:
 
 
 def test_p4_has_the_numbers_of_multiget_frames() -> None:
-    numbers = p4_numbers(("common/protocol.p4", "netmc/protocol.p4"))
+    numbers = p4_numbers(("common/wire.p4", "netmc/wire.p4"))
     assert numbers["NETMC_PORT"] == multiget.PORT
     assert (numbers["OP_MGET"], numbers["OP_MDELETE"]) == (multiget.MGET, multiget.DELETE)
     assert numbers["MAX_KEYS"] == 16

@@ -38,7 +38,7 @@ from tests.p4programs.stf import CLIENT_1, CLIENT_2
 from tests.p4programs.write import text_of
 
 EXECUTORS = ("interpreter", "compiled")
-ONE_SWITCH = ("nocache", "netcache", "farreach", "netmc")
+ONE_SWITCH = ("forwarding", "netcache", "farreach", "netmc")
 
 both = pytest.mark.parametrize("executor", EXECUTORS)
 scenarios = pytest.mark.parametrize("name", SCENARIOS)
@@ -135,7 +135,7 @@ def with_sum_of_zero(frame: bytes, at: int) -> bytes:
 
 @both
 def test_checksum_of_zero_is_sent_as_ffff(executor: str) -> None:
-    engine = after_scenario("nocache", executor)
+    engine = after_scenario("forwarding", executor)
     request = with_sum_of_zero(encode(Message(Op.GET, bytes(16), 1, 1), CLIENT_1, CLIENT_2), 54)
     frame = with_udp_checksum(request)
     assert frame[40:42] == b"\xff\xff"
@@ -154,7 +154,7 @@ def test_checksum_of_zero_is_sent_as_ffff(executor: str) -> None:
 @both
 def test_bytes_behind_the_datagram_are_zero_or_dropped(executor: str) -> None:
     """v1model sums all that is not parsed. Frames without a checksum keep such bytes."""
-    engine = after_scenario("nocache", executor)
+    engine = after_scenario("forwarding", executor)
     summed = with_udp_checksum(encode(Message(Op.GET, bytes(16), 1, 1), CLIENT_1, CLIENT_2))
     frame = with_udp_checksum(summed, 0)
     assert engine.process(1, frame + b"\1\2") == [(2, frame + b"\1\2")]

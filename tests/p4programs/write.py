@@ -20,24 +20,24 @@ from tests.p4programs.farreach import (
     write_back_snapshots,
     write_back_writes,
 )
+from tests.p4programs.forwarding import common_scenarios
 from tests.p4programs.netcache import caching
 from tests.p4programs.netmc import splitting
-from tests.p4programs.nocache import forwarding
 from tests.p4programs.stf import TOPOLOGY, Stf
 
 GENERATED = Path(__file__).parent / "generated"
 """The folder that tests of the engine read."""
 
 
-def nocache() -> str:
-    """The packet test of p4/nocache."""
+def forwarding() -> str:
+    """The packet test of p4/forwarding."""
     stf = Stf()
     stf.write(ForwardingOnly(TOPOLOGY).tables())
-    forwarding.requests_and_replies(stf)
-    forwarding.controller_port(stf)
-    forwarding.other_traffic(stf)
-    forwarding.dropped(stf)
-    return stf.text("NoCache: 2 clients at ports 1 and 2, servers 0 to 2 at ports 3, 4 and 4.")
+    common_scenarios.requests_and_replies(stf)
+    common_scenarios.controller_port(stf)
+    common_scenarios.other_traffic(stf)
+    common_scenarios.dropped(stf)
+    return stf.text("Forwarding: 2 clients at ports 1 and 2, servers 0 to 2 at ports 3, 4 and 4.")
 
 
 def netcache() -> str:
@@ -45,10 +45,10 @@ def netcache() -> str:
     stf = Stf()
     options = NetCacheParameters(sample_rate=1.0, hot_threshold=4)
     stf.write(NetCache(TOPOLOGY, options).tables())
-    forwarding.requests_and_replies(stf)
-    forwarding.controller_port(stf)
-    forwarding.other_traffic(stf)
-    forwarding.dropped(stf)
+    common_scenarios.requests_and_replies(stf)
+    common_scenarios.controller_port(stf)
+    common_scenarios.other_traffic(stf)
+    common_scenarios.dropped(stf)
     stf.write([caching.cached(caching.KEY, 5, 9, 0xFF, 7)])
     caching.updates_and_hits(stf)
     caching.not_cached(stf)
@@ -66,10 +66,10 @@ def farreach() -> str:
     stf.write(write_back.tables())
     stf.settings()
     stf.begin_incarnation(write_back.INCARNATION)
-    forwarding.requests_and_replies(stf)
-    forwarding.controller_port(stf)
-    forwarding.other_traffic(stf)
-    forwarding.dropped(stf)
+    common_scenarios.requests_and_replies(stf)
+    common_scenarios.controller_port(stf)
+    common_scenarios.other_traffic(stf)
+    common_scenarios.dropped(stf)
     write_back_writes.numbers(stf)
     write_back_writes.copies(stf)
     write_back_writes.applied_once(stf)
@@ -100,7 +100,7 @@ def netmc() -> str:
     splitting.dropped_between_passes(stf)
     splitting.dropped(stf)
     splitting.controller_port(stf)
-    forwarding.other_traffic(stf, port=5010)
+    common_scenarios.other_traffic(stf, port=5010)
     return stf.text("NetMC: clients at ports 1 and 2, servers 0 to 7 at ports 11 to 17.")
 
 
@@ -112,7 +112,7 @@ def netmc_32() -> str:
     return stf.text("NetMC with NETMC_SERVERS=32: servers 0 to 31 at ports 101 to 132.")
 
 
-PROGRAMS = (nocache, netcache, farreach, netmc, netmc_32)
+PROGRAMS = (forwarding, netcache, farreach, netmc, netmc_32)
 
 
 @cache

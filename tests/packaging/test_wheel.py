@@ -38,7 +38,7 @@ def test_wheel_holds_programs_scenarios_dashboard_and_servers(wheel: Path) -> No
     names = zipfile.ZipFile(wheel).namelist()
     for needed in (
         "netkv/data/p4/netcache/netcache.p4",
-        "netkv/data/p4/common/headers.p4",
+        "netkv/data/p4/common/wire.p4",
         "netkv/data/scenarios/quickstart.yaml",
         "netkv/data/papers/switch-resources.json",
         "netkv/data/web/index.html",

@@ -152,4 +152,4 @@ async def test_stored_runs_are_not_repeated(store: Store) -> None:
 
 
 def found_uncommitted() -> bool:
-    return provenance.provenance("nocache.p4", "").uncommitted
+    return provenance.provenance("forwarding.p4", "").uncommitted

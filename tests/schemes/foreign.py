@@ -20,7 +20,7 @@ class Options({base}):
 
 SCHEME = Scheme(
     name="{name}", about=About(title="Probing", paper="None", summary="Probes."),
-    programs=P4Programs("nocache/nocache.p4"),
+    programs=P4Programs("forwarding/forwarding.p4"),
     hosts=(Host(Client, "plain"), Host(Servers, "plain")), traits=Traits(caches=False),
     options=Options,
 )

@@ -35,7 +35,7 @@ def test_a_scheme_imports_no_other_scheme(imports: grimp.ImportGraph, scheme: st
     assert not found
 
 
-KITS = ("common", "write_back", "write_through")
+KITS = ("common", "forwarding", "write_back", "write_through")
 """Folders of `p4/` that several schemes share."""
 
 

@@ -12,7 +12,7 @@ from netkv.sim.rack import SECOND, SimRack
 FALSE_FOR_REPLIES = Edit(
     "assert",
     "every frame is a request",
-    "p4/nocache/nocache.p4",
+    "p4/forwarding/forwarding.p4",
     "statistics_access.apply(hdr, meta, std);",
     "statistics_access.apply(hdr, meta, std); assert(std.ingress_port < 100);",
 )
@@ -31,4 +31,4 @@ def test_false_assertion_is_a_note_of_a_simulated_run() -> None:
     notes = [event.text for event in rack.events if "assertion" in event.text]
     assert len(notes) == 1
     assert notes[0].endswith(" was false.")
-    assert "nocache.p4:51:" in notes[0]
+    assert "forwarding.p4:41:" in notes[0]

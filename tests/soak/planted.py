@@ -31,10 +31,10 @@ def program_that_serves_deleted_values(folder: Path) -> Path:
     shipped = resources.path("p4")
     right = "valid.write(meta.entry, 0);"
     wrong = "if (hdr.kv.op != OP_DELETE) { valid.write(meta.entry, 0); }"
-    validity = (shipped / "write_through" / "validity.p4").read_text()
-    assert validity.count(right) == 1
+    entry = (shipped / "write_through" / "entry.p4").read_text()
+    assert entry.count(right) == 1
     (folder / "write_through").mkdir()
-    (folder / "write_through" / "validity.p4").write_text(validity.replace(right, wrong))
+    (folder / "write_through" / "entry.p4").write_text(entry.replace(right, wrong))
     program = folder / "netcache.p4"
     program.write_text((shipped / "netcache" / "netcache.p4").read_text())
     return program

@@ -68,8 +68,8 @@ fn send_all_kinds(program: &str) -> Sent {
 }
 
 #[test]
-fn nocache_forwards_to_all_ports_and_drops_for_every_reason() {
-    let sent = send_all_kinds("nocache");
+fn forwarding_reaches_all_ports_and_drops_for_every_reason() {
+    let sent = send_all_kinds("forwarding");
     assert!([1, 100, 510].iter().all(|port| sent.frames.iter().any(|(at, _)| at == port)));
     sent.assert_dropped(1..=5);
 }

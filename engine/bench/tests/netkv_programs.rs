@@ -210,9 +210,9 @@ fn distcache_client_switch_takes_loads_from_replies() {
 }
 
 #[test]
-fn nocache_forwards_requests_to_the_server_of_the_key() {
+fn forwarding_sends_requests_to_the_server_of_the_key() {
     for (path, op) in [("read", Op::Get), ("write", Op::Put)] {
-        let (_, forwarded) = run(&case("nocache", path));
+        let (_, forwarded) = run(&case("forwarding", path));
         for (port, frame) in &forwarded {
             let request = FrameView::parse(frame).unwrap();
             assert!(request.op() == op && *port == 100 && request.destination()[..2] == [10, 2]);
@@ -373,7 +373,7 @@ fn every_path_can_be_measured_with_every_executor() {
 
 #[test]
 fn a_program_without_the_tables_of_its_name_is_refused() {
-    let file = case("nocache", "read").file;
+    let file = case("forwarding", "read").file;
     let error = measure(&Case { file, ..case("netcache", "read-hit") }, &Executor::ALL, 0.0);
     let text = error.unwrap_err().to_string();
     assert!(text.contains("no action 'NetkvIngress.sampling.configure'"), "{text}");

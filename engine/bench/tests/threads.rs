@@ -30,11 +30,11 @@ fn hits_stay_in_their_pipeline_and_misses_leave_it() {
 
 #[test]
 fn a_program_without_frames_for_each_pipeline_is_refused() {
-    let case = Case { pipelines: 2, ..Case::new("nocache", "read-miss") };
-    let error = subject("nocache").unwrap().traffic_of_pipelines(&case).unwrap_err();
+    let case = Case { pipelines: 2, ..Case::new("forwarding", "read-miss") };
+    let error = subject("forwarding").unwrap().traffic_of_pipelines(&case).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "The benchmark has no frames of 'nocache' for each of 2 pipelines; it has those of the \
+        "The benchmark has no frames of 'forwarding' for each of 2 pipelines; it has those of the \
          yardstick cache_read."
     );
 }

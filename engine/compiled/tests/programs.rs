@@ -62,8 +62,8 @@ fn follows_documentation(name: &str, pipelines: usize, least: (usize, usize)) {
 }
 
 #[test]
-fn nocache_does_as_documented() {
-    follows_documentation("nocache", 1, (158, 41));
+fn forwarding_does_as_documented() {
+    follows_documentation("forwarding", 1, (158, 41));
 }
 
 #[test]

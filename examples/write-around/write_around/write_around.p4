@@ -1,8 +1,7 @@
 /* Write-around: the switch answers reads of cached keys, and writes go around it to the server. */
 #include <core.p4>
 #include <v1model.p4>
-#include "common/protocol.p4"
-#include "common/headers.p4"
+#include "common/wire.p4"
 
 #ifndef CACHED_BYTES
 #define CACHED_BYTES 128
@@ -33,23 +32,16 @@ struct headers_t {
 
 struct metadata_t {
     bit<8>  drop_reason;
-    bit<16> udp_checksum; // for kv_checksum.p4
+    bit<16> udp_checksum; // of UpdateChecksums; otherwise 0
     bit<32> key_hash;
     bit<32> entry;
     bit<32> generation;
     bool    fills; // an answer whose value goes into the entry
 }
 
-#include "common/transport_parser.p4"
-#include "common/kv_parser.p4"
-#include "common/kv_checksum.p4"
-#include "common/frame_check.p4"
-#include "common/partition.p4"
-#include "common/route.p4"
-#include "common/to_controller.p4"
-#include "common/drop.p4"
+#include "common/frame.p4"
+#include "common/kv.p4"
 #include "common/empty_egress.p4"
-#include "common/transport_deparser.p4"
 
 parser NetkvParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
                    inout standard_metadata_t std) {

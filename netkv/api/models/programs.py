@@ -163,7 +163,7 @@ class SourceText(RequestModel):
     model_config = ConfigDict(
         json_schema_extra={
             "example": {
-                "source": '#include <core.p4>\n#include <v1model.p4>\n#include "common/headers.p4"'
+                "source": '#include <core.p4>\n#include <v1model.p4>\n#include "common/wire.p4"'
             }
         }
     )

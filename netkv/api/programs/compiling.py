@@ -94,7 +94,7 @@ def check_includes(file: str, text: str, field: str) -> None:
         if not _PATH.fullmatch(path) or ".." in PurePosixPath(path).parts:
             raise RequestFieldError(
                 f"{file}: '{path[:60]}' cannot be included: name a file of the request or one that "
-                f'ships with netkv, as "common/headers.p4".',
+                f'ships with netkv, as "common/wire.p4".',
                 field,
             )
 

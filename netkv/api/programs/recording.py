@@ -46,12 +46,12 @@ def examples(name: str) -> list[TraceExample]:
     They are those of the first switch that runs it. Raises `UsageError`.
     """
     program = shipped.program(name)
-    scheme, place = program.uses[0]
+    scheme, tier = program.uses[0]
     rack = _started(scheme)
     number, switch = next(
         (number, plan.name)
         for number, plan in enumerate(rack.network.switches)
-        if plan.place == place
+        if plan.tier == tier
     )
     defines = dict(scheme.programs.defines(rack.spec.lab))
     known = interface.schema(shipped.compiled(program, defines))

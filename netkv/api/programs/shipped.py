@@ -20,7 +20,7 @@ from netkv.api.programs import compiling, interface
 from netkv.errors import UsageError, suggest
 
 if TYPE_CHECKING:
-    from netkv.model.network import Place
+    from netkv.model.network import Tier
     from netkv.schemes import Scheme
 
 SOURCE = "source"
@@ -34,8 +34,8 @@ class Shipped:
     name: str
     """`NAME` for `NAME/NAME.p4`, else `FOLDER-FILE`."""
     file: Path
-    uses: tuple[tuple[Scheme, Place], ...]
-    """The schemes that use it, in their order, with the places of its switches."""
+    uses: tuple[tuple[Scheme, Tier], ...]
+    """The schemes that use it, in their order, with the tiers of its switches."""
 
     @property
     def path(self) -> str:
@@ -46,12 +46,12 @@ class Shipped:
 def programs() -> dict[str, Shipped]:
     """All programs by name, in the order of their schemes."""
     folder = resources.path("p4")
-    uses: dict[Path, list[tuple[Scheme, Place]]] = {}
+    uses: dict[Path, list[tuple[Scheme, Tier]]] = {}
     for scheme in schemes.all_schemes():
-        files: dict[Place, Path] = {"servers": scheme.program_path, **scheme.other_paths}
-        for place, file in files.items():
+        files: dict[Tier, Path] = {"servers": scheme.program_path, **scheme.other_paths}
+        for tier, file in files.items():
             if file.is_relative_to(folder):
-                uses.setdefault(file, []).append((scheme, place))
+                uses.setdefault(file, []).append((scheme, tier))
     found = (Shipped(_name(file), file, tuple(used)) for file, used in uses.items())
     return {each.name: each for each in found}
 
@@ -87,7 +87,7 @@ def summary(of: Shipped) -> ProgramSummary:
         **_interface(of.file, changed(of.file)).model_dump(),
         name=of.name,
         file=of.path,
-        schemes=[ProgramUse(scheme=scheme.name, place=place) for scheme, place in of.uses],
+        schemes=[ProgramUse(scheme=scheme.name, place=tier) for scheme, tier in of.uses],
         defines=defines(of),
     )
 

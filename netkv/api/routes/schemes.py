@@ -26,7 +26,7 @@ from netkv.schemes import Scheme, metric_table, registry
 from netkv.schemes.description import describe
 
 if TYPE_CHECKING:
-    from netkv.model.network import Place
+    from netkv.model.network import Tier
 
 
 def router(_context: Context) -> APIRouter:
@@ -89,10 +89,10 @@ def _kind(scheme: Scheme) -> str:
 
 def _programs(scheme: Scheme) -> Iterator[SchemeProgram]:
     names = {each.file: (each.name, each.path) for each in shipped.programs().values()}
-    files: dict[Place, Any] = {"servers": scheme.program_path, **scheme.other_paths}
-    for place, file in files.items():
+    files: dict[Tier, Any] = {"servers": scheme.program_path, **scheme.other_paths}
+    for tier, file in files.items():
         name, path = names.get(file, (None, str(file)))
-        yield SchemeProgram(place=place, name=name, file=path)
+        yield SchemeProgram(place=tier, name=name, file=path)
 
 
 def _options_schema(scheme: Scheme) -> dict[str, Any]:

@@ -48,7 +48,7 @@ SCHEME = Scheme(
         paper="Transparent client-side cache in an FPGA NIC",
         summary="Cache for memcached in the network card of each client, behind virtio functions.",
     ),
-    programs=P4Programs("nocache/nocache.p4"),
+    programs=P4Programs("forwarding/forwarding.p4"),
     hosts=(Host(Client, ROLE), Host(Servers, ROLE), Host(ClientCard, card=card)),
     traits=Traits(caches=True, conditional_writes=True),
     options=ClientCacheOptions,

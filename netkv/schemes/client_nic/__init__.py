@@ -31,7 +31,7 @@ SCHEME = Scheme(
         paper="Baseline of the client-side cache",
         summary="memcached's clients behind FPGA cards with virtio functions and no cache.",
     ),
-    programs=P4Programs("nocache/nocache.p4"),
+    programs=P4Programs("forwarding/forwarding.p4"),
     hosts=(Host(Client, ROLE), Host(Servers, ROLE), Host(ClientCard, card=_card)),
     traits=Traits(caches=False, conditional_writes=True),
     options=ClientCardOptions,

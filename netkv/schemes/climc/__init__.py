@@ -14,7 +14,7 @@ SCHEME = Scheme(
         paper="Baseline of NetMC: Redis, Memcached and RocksDB work like that",
         summary="The client splits a multiget among the servers and gathers replies.",
     ),
-    programs=P4Programs("nocache/nocache.p4"),
+    programs=P4Programs("forwarding/forwarding.p4"),
     hosts=(Host(Client, "climc"), Host(Servers, "multiget")),
     traits=Traits(caches=False, multigets=True),
     limits=Limits(pipelines=4),

@@ -15,7 +15,7 @@ SCHEME = Scheme(
         paper="Baseline of NetMC: Cassandra, DynamoDB and MongoDB work like that",
         summary="A coordinator splits a multiget among the servers and gathers replies.",
     ),
-    programs=P4Programs("nocache/nocache.p4"),
+    programs=P4Programs("forwarding/forwarding.p4"),
     hosts=(Host(Client, "coordimc"), Host(Servers, "multiget"), Host(Coordinator)),
     traits=Traits(caches=False, multigets=True),
     options=CoordiMcOptions,

@@ -89,13 +89,13 @@ class DistCache(NetworkControlPlane):
         self._restarts = Restarts()
 
     def _make_switches(self, network: Network) -> Iterator[tuple[str, Switch]]:
-        last = [plan.name for plan in network.switches if plan.place == "servers"]
-        reports = any(plan.place == "clients" for plan in network.switches)
+        last = [plan.name for plan in network.switches if plan.tier == "servers"]
+        reports = any(plan.tier == "clients" for plan in network.switches)
         leaves = {at.host.ip: last.index(at.switch) for at in network.hosts if at.is_server}
         for plan in network.switches:
             caching = self._uppers if plan.name in self._uppers else last
             number = caching.index(plan.name) if plan.name in caching else None
-            role = Role(plan.place, number, reports)
+            role = Role(plan.tier, number, reports)
             switch = Switch(
                 plan.name, plan.topology, role, self.parameters, self._table_writes.__next__
             )

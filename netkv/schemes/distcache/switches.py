@@ -16,7 +16,7 @@ from netkv.control.base import (
 )
 from netkv.control.forwarding import ForwardingTables
 from netkv.control.table_writes import Done, TableWrites
-from netkv.model.network import Place
+from netkv.model.network import Tier
 from netkv.model.topology import Topology, owner_index
 from netkv.schemes.distcache.parameters import TIME_UNIT, DistCacheParameters
 
@@ -36,7 +36,7 @@ def upper_number(key: bytes, switches: int) -> int:
 class Role:
     """What a switch does."""
 
-    place: Place
+    tier: Tier
     number: int | None = None
     """Its number among those with caches in its layer; None: it has no cache."""
     reports_load: bool = False
@@ -73,7 +73,7 @@ class Switch:
     @property
     def is_client_side(self) -> bool:
         """Whether it is a switch of clients."""
-        return self.role.place == "clients"
+        return self.role.tier == "clients"
 
     @property
     def refused(self) -> int:
@@ -121,7 +121,7 @@ class Switch:
             hot_threshold=parameters.hot_threshold,
         )
         if role.number is not None and role.reports_load:
-            layer = LAST if role.place == "servers" else UPPER
+            layer = LAST if role.tier == "servers" else UPPER
             yield self._default("load.settings", "load.report", layer=layer, number=role.number)
 
     def _default(self, table: str, action: str, **params: int) -> SetDefault:

@@ -14,7 +14,7 @@ SCHEME = Scheme(
         paper="Sheng et al., Toward Distributed Write-back Caching in Programmable Switches",
         summary="Layers of switches only route requests to the owner of the key.",
     ),
-    programs=P4Programs("nocache/nocache.p4"),
+    programs=P4Programs("forwarding/forwarding.p4"),
     hosts=(Host(Client, PLAIN), Host(Servers, PLAIN)),
     traits=Traits(caches=False),
     # Section VI: four switches, two in each layer. It supports what NoCache supports, also one

@@ -33,7 +33,7 @@ SCHEME = Scheme(
     ),
     programs=P4Programs(
         "distreach/tail.p4",
-        others={"clients": "nocache/nocache.p4", "between": "distreach/upper.p4"},
+        others={"clients": "forwarding/forwarding.p4", "between": "distreach/upper.p4"},
     ),
     hosts=(Host(Client, "distreach"), Host(Servers, "farreach")),
     traits=Traits(caches=True, answers_writes=True, stamped_requests=True),

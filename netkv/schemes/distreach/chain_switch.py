@@ -39,7 +39,7 @@ def found_incarnation(table: TableRead) -> int:
 
 
 class Mode(Enum):
-    """Modes of a switch (p4/distreach/settings.p4)."""
+    """Modes of a switch (p4/distreach/requests.p4)."""
 
     CLOSED = 0  # after a start
     OPEN = 1

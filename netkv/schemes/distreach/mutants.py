@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from netkv.schemes.edits import Edit, mutants
 from netkv.schemes.scheme import Broken
 
-_MAX_SEQUENCE = "p4/distreach/max_sequence.p4"
+_MAX_SEQUENCE = "p4/distreach/entry.p4"
 
 MUTANTS = (
     Edit(

@@ -81,7 +81,7 @@ SCHEME = Scheme(
         paper="Sultana et al., Emu, ATC 2017; baseline of LaKe (ReConFig 2018)",
         summary="Memcached in one state machine of an FPGA card, with all data on the chip.",
     ),
-    programs=P4Programs("nocache/nocache.p4"),
+    programs=P4Programs("forwarding/forwarding.p4"),
     hosts=(Host(Client, ROLE), Host(Servers, ROLE), Host(Card, card=_card)),
     traits=Traits(caches=True),
     options=CardOptions,

@@ -19,7 +19,7 @@ MUTANTS = (
     Edit(
         "past-writes-are-oldest",
         "a write of an earlier incarnation that its server applies late outdates the entry",
-        "p4/farreach/max_sequence.p4",
+        "p4/farreach/entry.p4",
         "sequence = hdr.version_stamp.incarnation ++ hdr.version_stamp.sequence;",
         "sequence = hdr.version_stamp.incarnation ++ hdr.version_stamp.sequence;"
         " if (!meta.same_incarnation) { sequence = 0; }",

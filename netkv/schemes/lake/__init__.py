@@ -65,7 +65,7 @@ SCHEME = Scheme(
         paper="Tokusashi, Matsutani and Zilberman, LaKe, ReConFig 2018",
         summary="Layered cache for memcached in an FPGA card before each server.",
     ),
-    programs=P4Programs("nocache/nocache.p4"),
+    programs=P4Programs("forwarding/forwarding.p4"),
     hosts=(Host(Client, ROLE), Host(Servers, ROLE), Host(Card, card=card)),
     traits=Traits(caches=True, conditional_writes=True),
     options=LakeOptions,

@@ -17,7 +17,7 @@ SCHEME = Scheme(
         paper="Baseline of LaKe (ReConFig 2018)",
         summary="Software servers that speak memcached's binary protocol over UDP.",
     ),
-    programs=P4Programs("nocache/nocache.p4"),
+    programs=P4Programs("forwarding/forwarding.p4"),
     hosts=(Host(Client, ROLE), Host(Servers, ROLE)),
     traits=Traits(caches=False, conditional_writes=True),
     limits=Limits(pipelines=4),

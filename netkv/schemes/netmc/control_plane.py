@@ -13,7 +13,7 @@ MAX_SERVERS = 32
 """SRV fields that the header can have."""
 
 LOOP_PORT = 508
-"""The recirculation port (p4/common/protocol.p4)."""
+"""The recirculation port (p4/common/wire.p4)."""
 
 OWN_ID = "NetkvIngress.splitter_id.splitter_id"
 SRV_ID = "NetkvIngress.addressing.srv_id"

@@ -13,7 +13,7 @@ SCHEME = Scheme(
         paper="Baseline of NetCache (SOSP 2017) and FarReach (ATC 2023)",
         summary="The switch only routes requests to the owner of the key.",
     ),
-    programs=P4Programs("nocache/nocache.p4"),
+    programs=P4Programs("forwarding/forwarding.p4"),
     hosts=(Host(Client, PLAIN), Host(Servers, PLAIN)),
     traits=Traits(caches=False),
     limits=Limits(pipelines=4),

@@ -27,7 +27,7 @@ from tests.p4programs.netcache.caching import cached
 from tests.p4programs.stf import packet_in, packet_out
 
 NO_ROUTE = 4
-"""The reason of a drop (p4/common/protocol.p4)."""
+"""The reason of a drop (p4/common/wire.p4)."""
 EXECUTORS = ("interpreter", "compiled")
 EDGE, SPINE, OTHER_SPINE, LEAF = "edge-0", "spine-0", "spine-1", "leaf-0"
 PROGRAMS = {EDGE: "client", SPINE: "spine", LEAF: "leaf"}

@@ -34,8 +34,8 @@ rule = Rules(EDGE)
 
 UPPER, LAST = 1, 0
 CHOICE = "distcache/choice.p4"
-LOADS = "distcache/known_loads.p4"
-HEADERS = "distcache/switch_headers.p4"
+LOADS = "distcache/choice.p4"
+HEADERS = "distcache/client.p4"
 FORGED = CacheMetadata(7, 100, 0xFF)
 
 

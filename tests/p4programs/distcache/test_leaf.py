@@ -181,8 +181,8 @@ def read_of_an_uncached_upper_copy_is_answered_by_the_lower(leaf: Switch) -> Non
 
 
 @rule(
-    ("write_through/validity.p4", "valid.write(meta.entry, 0);", ""),
-    ("write_through/validity.p4", "meta.version = meta.version + 1;", ""),
+    ("write_through/entry.p4", "valid.write(meta.entry, 0);", ""),
+    ("write_through/entry.p4", "meta.version = meta.version + 1;", ""),
 )
 def write_invalidates_the_lower_copy_when_it_passes(leaf: Switch) -> None:
     metadata = with_entry(leaf)

@@ -31,8 +31,8 @@ from tests.p4programs.distcache.layers import (
 rule = Rules(SPINE)
 
 SWITCH = "distcache/cache_switch.p4"
-VALIDITY = "write_through/validity.p4"
-ANSWER = "write_through/answer.p4"
+VALIDITY = "write_through/entry.p4"
+ANSWER = "write_through/messages.p4"
 
 
 def with_entry(spine: Switch) -> CacheMetadata:

@@ -263,7 +263,7 @@ DEFECTS: dict[str, tuple[str, Patch]] = {
     ),
     "frames from before a recovery count": (
         "tail",
-        ("distreach/incarnation.p4", "meta.drop_reason = DROP_LATE;", ""),
+        ("distreach/chain.p4", "meta.drop_reason = DROP_LATE;", ""),
     ),
 }
 

@@ -38,7 +38,7 @@ rule = Rules()
 
 @rule(
     2,
-    ("tail", ("distreach/incarnation.p4", "meta.drop_reason = DROP_LATE;", "")),
+    ("tail", ("distreach/chain.p4", "meta.drop_reason = DROP_LATE;", "")),
 )
 def requests_from_before_a_recovery_do_not_reach_the_server(chain: Chain) -> None:
     """A read passed the spine before the leaf lost its state; the server lacks the value."""
@@ -69,7 +69,7 @@ def requests_from_before_a_recovery_do_not_reach_the_server(chain: Chain) -> Non
     2,
     (
         "tail",
-        ("write_back/entry_state.p4", "meta.validity != INVALID;", "meta.validity == VALID;"),
+        ("write_back/entry.p4", "meta.validity != INVALID;", "meta.validity == VALID;"),
     ),
 )
 def first_read_after_a_recovery_goes_to_the_server(chain: Chain) -> None:
@@ -95,7 +95,7 @@ def first_read_after_a_recovery_goes_to_the_server(chain: Chain) -> None:
     (
         "tail",
         (
-            "distreach/max_sequence.p4",
+            "distreach/entry.p4",
             "sequence = hdr.version_stamp.incarnation ++ hdr.version_stamp.sequence;",
             "sequence = hdr.version_stamp.incarnation ++ hdr.version_stamp.sequence;"
             " if (!meta.same_incarnation) { sequence = 0; }",
@@ -128,7 +128,7 @@ def reply_of_an_earlier_incarnation_outdates_what_a_recovery_filled(chain: Chain
     (
         "both",
         (
-            "distreach/incarnation.p4",
+            "distreach/chain.p4",
             "meta.past = hdr.version_stamp.incarnation != 0 && !knows;",
             "",
         ),
@@ -154,7 +154,7 @@ def write_first_sent_before_the_loss_is_past(chain: Chain) -> None:
     (
         "both",
         (
-            "distreach/incarnation.p4",
+            "distreach/chain.p4",
             "if (meta.same_incarnation) {\n                meta.sequence",
             "if (true) {\n                meta.sequence",
         ),
@@ -173,9 +173,7 @@ def too_large_write_after_a_recovery_goes_to_the_server(chain: Chain) -> None:
     assert value_of(chain, 10, incarnation=42) == large
 
 
-@rule(
-    2, ("tail", ("write_back/entry_state.p4", "new[31:24] = TO_BE_EVICTED;", "new[31:24] = VALID;"))
-)
+@rule(2, ("tail", ("write_back/entry.p4", "new[31:24] = TO_BE_EVICTED;", "new[31:24] = VALID;")))
 def leaf_dies_between_the_two_steps_of_an_eviction(chain: Chain) -> None:
     """Writes arrive meanwhile; the server gets them, and the spine's older record does not win."""
     cached(chain)
@@ -192,15 +190,19 @@ def leaf_dies_between_the_two_steps_of_an_eviction(chain: Chain) -> None:
     assert value_of(chain, 4, incarnation=42) == b"third"
 
 
-@rule(2, ("both", ("distreach/mode.p4", "(meta.mode == MODE_HOLD && meta.cached)", "false")))
+@rule(2, ("both", ("distreach/requests.p4", "(meta.mode == MODE_HOLD && meta.cached)", "false")))
 @rule(
     2,
     (
         "both",
-        ("distreach/mode.p4", "(meta.mode == MODE_HOLD && meta.cached)", "meta.mode == MODE_HOLD"),
+        (
+            "distreach/requests.p4",
+            "(meta.mode == MODE_HOLD && meta.cached)",
+            "meta.mode == MODE_HOLD",
+        ),
     ),
 )
-@rule(2, ("both", ("distreach/mode.p4", "meta.mode == MODE_CLOSED ||", "")))
+@rule(2, ("both", ("distreach/requests.p4", "meta.mode == MODE_CLOSED ||", "")))
 def modes_drop_what_must_wait(chain: Chain) -> None:
     cached(chain)
     other = Message(Op.PUT, (8).to_bytes(16), 5, 1, stamp=Stamp(40), length=1, value=b"v")
@@ -221,7 +223,7 @@ def modes_drop_what_must_wait(chain: Chain) -> None:
     assert value_of(chain, 4) == b"first"
 
 
-@rule(2, ("upper", ("distreach/mode.p4", "meta.role = ROLE_NONE;", "")))
+@rule(2, ("upper", ("distreach/requests.p4", "meta.role = ROLE_NONE;", "")))
 def requests_pass_a_restarted_switch_before_the_chain_is_whole(chain: Chain) -> None:
     """It has no incarnation yet: only the tail takes part in what passes."""
     cached(chain)
@@ -253,12 +255,12 @@ def request_for_another_chain_is_only_routed(chain: Chain) -> None:
     (
         "upper",
         (
-            "distreach/dedup.p4",
+            "distreach/requests.p4",
             "meta.own_incarnation = meta.previous;",
             "meta.own_incarnation = meta.incarnation;",
         ),
     ),
-    ("tail", ("distreach/incarnation.p4", "== meta.previous);", "== 0);")),
+    ("tail", ("distreach/chain.p4", "== meta.previous);", "== 0);")),
 )
 def next_incarnation_without_a_loss_continues_the_sequence(chain: Chain) -> None:
     cached(chain)
@@ -282,7 +284,7 @@ def next_incarnation_without_a_loss_continues_the_sequence(chain: Chain) -> None
     assert value_of(chain, 2) == b"third"
 
 
-@rule(2, ("upper", ("distreach/dedup.p4", "} else if (same) {", "} else if (false) {")))
+@rule(2, ("upper", ("distreach/requests.p4", "} else if (same) {", "} else if (false) {")))
 def request_of_an_incarnation_before_the_previous_one_is_past(chain: Chain) -> None:
     cached(chain)
     (reply,) = chain.ask(put(b"second", 2))
@@ -297,7 +299,7 @@ def request_of_an_incarnation_before_the_previous_one_is_past(chain: Chain) -> N
     assert value_of(chain, 2) == b"third"
 
 
-@rule(3, ("tail", ("distreach/incarnation.p4", "== meta.position\n", "!= 9\n")))
+@rule(3, ("tail", ("distreach/chain.p4", "== meta.position\n", "!= 9\n")))
 def write_that_bypassed_a_switch_goes_to_the_server(chain: Chain) -> None:
     """The chain is open again, but some switch still routes around one that is in it."""
     cached(chain)
@@ -340,7 +342,7 @@ def begins_with(chain: Chain, incarnation: int) -> None:
     2,
     (
         "upper",
-        ("distreach/dedup.p4", "same && meta.previous != 0 && cell", "same && cell"),
+        ("distreach/requests.p4", "same && meta.previous != 0 && cell", "same && cell"),
     ),
 )
 def repeated_write_is_answered_without_a_previous_incarnation(chain: Chain) -> None:
@@ -359,7 +361,7 @@ def repeated_write_is_answered_without_a_previous_incarnation(chain: Chain) -> N
     (
         "both",
         (
-            "distreach/incarnation.p4",
+            "distreach/chain.p4",
             "hdr.version_stamp.incarnation - lost < 0x80000000",
             "hdr.version_stamp.incarnation >= lost",
         ),

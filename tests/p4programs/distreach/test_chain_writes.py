@@ -35,7 +35,7 @@ rule = Rules()
 
 STORES: Patch = ("distreach/entry.p4", "meta.stores = meta.applied ||", "meta.stores = ")
 STORED_SET: Patch = (
-    "distreach/chain_stamp.p4",
+    "distreach/chain.p4",
     "if (meta.applied || meta.covered) {",
     "if (true) {",
 )
@@ -58,7 +58,7 @@ def every_switch_has_an_acknowledged_write(chain: Chain) -> None:
     (
         "tail",
         (
-            "distreach/max_sequence.p4",
+            "distreach/entry.p4",
             "meta.storable && meta.validity == VALID;",
             "meta.validity == VALID;",
         ),
@@ -82,7 +82,7 @@ def write_that_the_head_does_not_have_goes_to_the_server(chain: Chain) -> None:
     (
         "upper",
         (
-            "distreach/dedup.p4",
+            "distreach/requests.p4",
             "meta.repeated = true;\n            } else if (same && meta.previous",
             "meta.first_copy = true;\n            } else if (same && meta.previous",
         ),
@@ -108,7 +108,7 @@ def repeated_write_keeps_its_sequence(chain: Chain) -> None:
     (
         "tail",
         (
-            "distreach/max_sequence.p4",
+            "distreach/entry.p4",
             "meta.applied = newest && meta.storable",
             "meta.applied = meta.storable",
         ),
@@ -116,7 +116,7 @@ def repeated_write_keeps_its_sequence(chain: Chain) -> None:
     (
         "tail",
         (
-            "distreach/record_sequence.p4",
+            "distreach/entry.p4",
             "meta.covered = meta.storable && (",
             "meta.covered = false && (",
         ),
@@ -135,7 +135,7 @@ def writes_that_swap_places_between_switches_keep_their_order(chain: Chain) -> N
     assert chain.server.stored(KEY).value == b"first"
 
 
-@rule(2, ("upper", ("distreach/dedup.p4", "&& cell[40:40] == 1" + SAME_GENERATION, "")))
+@rule(2, ("upper", ("distreach/requests.p4", "&& cell[40:40] == 1" + SAME_GENERATION, "")))
 def write_stamped_before_the_admission_stays_out_of_the_entry(chain: Chain) -> None:
     """A later write went to the server, after the record for the entry was fetched."""
     chain.ask(put(b"first", 1))
@@ -150,7 +150,7 @@ def write_stamped_before_the_admission_stays_out_of_the_entry(chain: Chain) -> N
     assert value_of(chain, 2) == b"third"
 
 
-@rule(2, ("upper", ("distreach/dedup.p4", SAME_GENERATION, "")))
+@rule(2, ("upper", ("distreach/requests.p4", SAME_GENERATION, "")))
 def write_stamped_for_an_earlier_entry_stays_out_of_the_next(chain: Chain) -> None:
     cached(chain)
     chain.send(put(b"second", 2, client=1))
@@ -165,7 +165,7 @@ def write_stamped_for_an_earlier_entry_stays_out_of_the_next(chain: Chain) -> No
     assert value_of(chain, 2) == b"third"
 
 
-@rule(2, ("upper", ("distreach/chain_stamp.p4", "if (meta.superseded) {", "if (false) {")))
+@rule(2, ("upper", ("distreach/chain.p4", "if (meta.superseded) {", "if (false) {")))
 def write_behind_a_newer_one_of_which_only_the_head_knows_goes_to_the_server(chain: Chain) -> None:
     """Both passed between the two steps of an admission, and one of them got to the server."""
     chain.ask(put(b"first", 1))
@@ -183,7 +183,11 @@ def write_behind_a_newer_one_of_which_only_the_head_knows_goes_to_the_server(cha
 
 
 @rule(
-    2, ("upper", ("distreach/dedup.p4", "meta.drop_reason = DROP_LATE;", "meta.first_copy = true;"))
+    2,
+    (
+        "upper",
+        ("distreach/requests.p4", "meta.drop_reason = DROP_LATE;", "meta.first_copy = true;"),
+    ),
 )
 def request_before_the_window_is_dropped(chain: Chain) -> None:
     cached(chain)
@@ -192,7 +196,7 @@ def request_before_the_window_is_dropped(chain: Chain) -> None:
     assert value_of(chain, 2) == b"new"
 
 
-@rule(2, ("both", ("distreach/incarnation.p4", "meta.storable = knows;", "meta.storable = true;")))
+@rule(2, ("both", ("distreach/chain.p4", "meta.storable = knows;", "meta.storable = true;")))
 def write_of_a_client_without_an_incarnation_goes_to_the_server(chain: Chain) -> None:
     cached(chain)
     (reply,) = chain.ask(put(b"second", 2, incarnation=0))
@@ -201,7 +205,7 @@ def write_of_a_client_without_an_incarnation_goes_to_the_server(chain: Chain) ->
     assert value_of(chain, 2) == b"second"
 
 
-@rule(2, ("both", ("distreach/dedup.p4", "&& client < 64;", ";")))
+@rule(2, ("both", ("distreach/requests.p4", "&& client < 64;", ";")))
 def write_of_a_client_beyond_the_window_goes_to_the_server(chain: Chain) -> None:
     cached(chain)
     message = put(b"second", 2)
@@ -222,7 +226,7 @@ def write_of_a_client_beyond_the_window_goes_to_the_server(chain: Chain) -> None
     (
         "tail",
         (
-            "distreach/max_sequence.p4",
+            "distreach/entry.p4",
             "meta.outdates = newest && !meta.applied; //",
             "meta.outdates = newest && meta.validity == TO_BE_EVICTED; //",
         ),
@@ -252,9 +256,9 @@ def value_that_does_not_fit_outdates_the_entry(chain: Chain) -> None:
     3,
     (
         "upper",
-        ("distreach/max_sequence.p4", "meta.refreshes = hdr", "meta.refreshes = false && hdr"),
+        ("distreach/entry.p4", "meta.refreshes = hdr", "meta.refreshes = false && hdr"),
     ),
-    ("both", ("distreach/max_sequence.p4", "&& (newest || sequence == maximum);", ";")),
+    ("both", ("distreach/entry.p4", "&& (newest || sequence == maximum);", ";")),
 )
 def conservative_read_refreshes_the_chain_in_reverse(chain: Chain) -> None:
     chain.ask(put(b"first", 1))
@@ -287,7 +291,7 @@ def conservative_read_refreshes_the_chain_in_reverse(chain: Chain) -> None:
     assert value_of(chain, 3) == b"second"
 
 
-@rule(2, ("both", ("write_back/serial_numbers.p4", "a - b < 0x80000000", "a > b")))
+@rule(2, ("both", ("write_back/sequence.p4", "a - b < 0x80000000", "a > b")))
 def numbers_wrap(chain: Chain) -> None:
     register = "NetkvEgress.sequence.counters"
     schema = entities.Names(p4info.from_bundle(chain.head.bundle)).schema
@@ -306,7 +310,7 @@ def numbers_wrap(chain: Chain) -> None:
 @rule(
     2,
     ("tail", ("distreach/switch.p4", "meta.sampled && !meta.serving", "false")),
-    ("tail", ("write_back/forward_to_server.p4", "hdr.version_stamp.bits = BIT_HOT;", "")),
+    ("tail", ("write_back/messages.p4", "hdr.version_stamp.bits = BIT_HOT;", "")),
 )
 def tail_tells_the_server_of_hot_keys(chain: Chain) -> None:
     for switch in chain.switches:
@@ -321,7 +325,7 @@ def tail_tells_the_server_of_hot_keys(chain: Chain) -> None:
         chain.settle()
 
 
-@rule(2, ("both", ("write_back/entry_flags.p4", "++ (bit<1>) meta.incoming.deleted", "++ 1w0")))
+@rule(2, ("both", ("write_back/entry.p4", "++ (bit<1>) meta.incoming.deleted", "++ 1w0")))
 def delete_is_a_write(chain: Chain) -> None:
     cached(chain)
     (reply,) = chain.ask(put(None, 2))
@@ -336,7 +340,7 @@ def delete_is_a_write(chain: Chain) -> None:
     assert (reply.status, reply.cache_hit) == (Status.NOT_FOUND, True)
 
 
-@rule(2, ("upper", ("distreach/key_hash.p4", "hash(meta.key_hash,", "hash(meta.swapped_hash,")))
+@rule(2, ("upper", ("distreach/requests.p4", "hash(meta.key_hash,", "hash(meta.swapped_hash,")))
 def keys_have_their_counters_also_behind_another_switch(chain: Chain) -> None:
     """The switch of the clients has sent the requests to the owner of their keys."""
     keys = [KEY, (8).to_bytes(16)]
@@ -353,7 +357,7 @@ def keys_have_their_counters_also_behind_another_switch(chain: Chain) -> None:
     2,
     (
         "both",
-        ("distreach/max_sequence.p4", "(!newest && sequence != maximum);", "!newest;"),
+        ("distreach/entry.p4", "(!newest && sequence != maximum);", "!newest;"),
     ),
 )
 def repeated_newest_write_is_stored_behind_the_head(chain: Chain) -> None:
@@ -386,7 +390,7 @@ def sent_before_the_admission(chain: Chain, message: Message) -> Frame:
     (
         "both",
         (
-            "distreach/max_sequence.p4",
+            "distreach/entry.p4",
             "meta.outdates = newest;",
             "meta.outdates = false;",
         ),
@@ -407,7 +411,7 @@ def reply_with_a_newer_sequence_outdates_the_entry(chain: Chain) -> None:
     (
         "both",
         (
-            "write_back/serial_numbers.p4",
+            "write_back/sequence.p4",
             "return a[31:0] != 0\n           && (",
             "return (",
         ),
@@ -424,7 +428,11 @@ def refusal_of_a_write_outdates_no_entry(chain: Chain) -> None:
 
 
 @rule(
-    2, ("both", ("distreach/entry.p4", "meta.loads = meta.same_generation && (", "meta.loads = ("))
+    2,
+    (
+        "both",
+        ("distreach/entry.p4", "meta.reports = meta.same_generation && (", "meta.reports = ("),
+    ),
 )
 def late_message_gets_no_report_about_the_next_entry(chain: Chain) -> None:
     cached(chain)

@@ -16,7 +16,7 @@ from tests.p4programs.farreach.write_back import (
     write,
 )
 from tests.p4programs.farreach.write_back_replies import reply
-from tests.p4programs.nocache.forwarding import changed
+from tests.p4programs.forwarding.common_scenarios import changed
 from tests.p4programs.stf import CLIENT_1, SERVER_PORTS, SERVERS, encode, packet_out
 
 HALF = 1 << 31

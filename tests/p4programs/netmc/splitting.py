@@ -19,9 +19,9 @@ from netkv.model.topology import (
     splitter_ip,
 )
 from netkv.schemes.netmc.control_plane import LOOP_PORT
+from tests.p4programs.forwarding.common_scenarios import changed
 from tests.p4programs.netmc import multiget
 from tests.p4programs.netmc.multiget import DELETE, GET, MGET, PUT, REPLY, Multiget
-from tests.p4programs.nocache.forwarding import changed
 from tests.p4programs.stf import CLIENT_1, CLIENT_2, EDGES, Stf, encode, packet_in, packet_out
 
 OTHER_RACK_PORT, COORDINATOR_PORT = 9, 10

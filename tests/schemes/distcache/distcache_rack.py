@@ -147,7 +147,7 @@ class DistCacheRack(VirtualRack):
         self.nodes = {
             plan.name: Node(
                 plan.name,
-                compiled(f"distcache/{PROGRAMS[plan.place]}.p4"),
+                compiled(f"distcache/{PROGRAMS[plan.tier]}.p4"),
                 {
                     port: (name, peers.get((plan.name, port), ("", None))[1])
                     for port, name in plan.ports.items()

@@ -61,8 +61,8 @@ def test_keys_are_spread_evenly_and_independently_over_both_layers() -> None:
 
 def switch_of(name: str, **changes: object) -> Switch:
     plan = NETWORK.switch(name)
-    place = plan.place
-    role = Role(place, None if place == "clients" else 1, reports_load=True)
+    tier = plan.tier
+    role = Role(tier, None if tier == "clients" else 1, reports_load=True)
     writes = itertools.count(1)
     parameters = replace(PARAMETERS, **changes)  # type: ignore[arg-type]
     return Switch(name, plan.topology, role, parameters, writes.__next__)

@@ -233,7 +233,7 @@ class OpensAtOnce(_Mutant):
 class ServesAfterTheStart(_Mutant):
     """A restarted tail is open and its own head, before it has an incarnation."""
 
-    tail = ("distreach/incarnation.p4", "set(0, 0, 0, 255);", "set(0, 0, 0, 0);")
+    tail = ("distreach/chain.p4", "set(0, 0, 0, 255);", "set(0, 0, 0, 0);")
 
     def change_action(self, action: Action) -> Iterator[Action]:
         if isinstance(action, SetDefault) and action.table == SETTINGS:

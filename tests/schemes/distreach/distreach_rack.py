@@ -93,8 +93,8 @@ class System(DistReach):
 @cache
 def _edge() -> bytes:
     """The program of a switch of clients, compiled."""
-    nocache = resources.programs()["nocache"]
-    return _engine.compile_p4(str(nocache), [str(resources.path("p4"))])
+    forwarding = resources.programs()["forwarding"]
+    return _engine.compile_p4(str(forwarding), [str(resources.path("p4"))])
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ class Rack(Operations):
             "servers": program("tail", self.system.tail),
         }
         self.switches = {
-            plan.name: Switch(plan, bundles[plan.place]) for plan in self.network.switches
+            plan.name: Switch(plan, bundles[plan.tier]) for plan in self.network.switches
         }
         self._peers = self.network.peers()
         self._homes = {at.name: (at.switch, at.host.port) for at in self.network.hosts}

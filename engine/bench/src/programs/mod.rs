@@ -9,10 +9,10 @@ mod distcache;
 mod distcache_client;
 mod distreach;
 mod farreach;
+mod forwarding;
 mod netcache;
 mod netcache_by_hand;
 mod netmc;
-mod nocache;
 mod path;
 mod rack;
 mod subject;
@@ -37,9 +37,9 @@ static SUBJECTS: [&dyn Subject; 10] = [
     &distreach::TAIL,
     &distreach::UPPER,
     &farreach::FARREACH,
+    &forwarding::Forwarding,
     &netcache::NETCACHE,
     &netmc::NetMc,
-    &nocache::NoCache,
 ];
 
 /// All programs of the benchmark.

@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PyString};
 
 use crate::p4runtime::PlainWrites;
 
-/// Bytes of the controller headers: a port of 9 bits and padding (p4/common/headers.p4).
+/// Bytes of the controller headers: a port of 9 bits and padding (p4/common/wire.p4).
 pub const PACKET_HEADER: usize = 2;
 /// Tokens of writes that the engine carries out have this bit, those of the caller have not.
 const ENGINE: u64 = 1 << 63;

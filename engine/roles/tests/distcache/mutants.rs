@@ -10,18 +10,18 @@ pub type Mutant = traps::Mutant<ScriptFault>;
 // The switch programs. An edit of a control that leaf and spine share is made in both.
 
 pub const ANY_VERSION: Mutant = Mutant::program(
-    "validity.p4 accepts an UPDATE of any version",
+    "Validity accepts an UPDATE of any version",
     "(!COMPARE_VERSIONS || hdr.cache_metadata.version == meta.version)",
     "true",
 );
 const INVALIDATE: &str = "valid.write(meta.entry, 0);";
 pub const PUT_KEEPS: Mutant = Mutant::program(
-    "validity.p4 leaves the entry valid when a PUT of 32 bytes passes",
+    "Validity leaves the entry valid when a PUT of 32 bytes passes",
     INVALIDATE,
     "if (hdr.kv.op != OP_PUT || hdr.kv.length != 32) { valid.write(meta.entry, 0); }",
 );
 pub const INVALIDATE_KEEPS: Mutant = Mutant::program(
-    "validity.p4 leaves the entry valid when an INVALIDATE passes",
+    "Validity leaves the entry valid when an INVALIDATE passes",
     INVALIDATE,
     "if (hdr.kv.op != OP_INVALIDATE) { valid.write(meta.entry, 0); }",
 );

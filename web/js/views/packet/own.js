@@ -28,7 +28,7 @@ export function ownProgram(changed) {
     make(
       "p",
       { class: "hint" },
-      'P4_16 for v1model. It may include what ships, such as "common/headers.p4". Its name in messages is program.p4.',
+      'P4_16 for v1model. It may include what ships, such as "common/wire.p4". Its name in messages is program.p4.',
     ),
     make("div", { class: "editor" }, numbers, area),
     errors,

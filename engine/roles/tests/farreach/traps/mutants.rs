@@ -10,27 +10,27 @@ pub type Mutant = traps::Mutant<ScriptFault>;
 // The switch program.
 
 pub const OLD_REPLIES: Mutant = Mutant::program(
-    "max_sequence.p4 lets a read reply of any age refresh",
+    "MaxSequence lets a read reply of any age refresh",
     "&& (meta.outdates || sequence == maximum);",
     ";",
 );
 pub const ANY_GENERATION: Mutant = Mutant::program(
-    "max_sequence.p4 lets read replies of any generation refresh",
+    "MaxSequence lets read replies of any generation refresh",
     "&& hdr.version_stamp.generation == meta.generation",
     "",
 );
 pub const MAXIMUM_STAYS: Mutant = Mutant::program(
-    "max_sequence.p4 does not raise the maximum for replies",
+    "MaxSequence does not raise the maximum for replies",
     "if (meta.role != ROLE_REPLY || meta.outdates) {",
     "if (meta.role != ROLE_REPLY) {",
 );
 pub const NEWER_KEEPS: Mutant = Mutant::program(
-    "entry_flags.p4 keeps an entry latest when a newer record exists",
+    "EntryFlags keeps an entry latest when a newer record exists",
     "} else if (meta.outdates) {",
     "} else if (false) {",
 );
 pub const OUTDATED_STAYS_DIRTY: Mutant = Mutant::program(
-    "entry_flags.p4 keeps an entry dirty when the server has a newer record",
+    "EntryFlags keeps an entry dirty when the server has a newer record",
     "(meta.stored.dirty && meta.role != ROLE_REPLY)",
     "meta.stored.dirty",
 );
@@ -40,34 +40,34 @@ pub const FILLED_IS_LATEST: Mutant = Mutant::program(
     "meta.incoming.latest = true;",
 );
 pub const REPLIES_PASS_BY: Mutant = Mutant::program(
-    "reply_port.p4 forwards replies to writes without passing their entry",
+    "ReplyPort forwards replies to writes without passing their entry",
     "} else if (meta.cached) {
             // The reply passes",
     "} else if (meta.cached && hdr.kv.op == OP_GET_REPLY) {
             // The reply passes",
 );
 pub const FILL_AGAIN: Mutant = Mutant::program(
-    "entry_state.p4 accepts every FILL",
+    "EntryState accepts every FILL",
     "meta.filled = is_newer(meta.generation, old[63:32]);",
     "meta.filled = true;",
 );
 pub const FILL_VALIDATES: Mutant = Mutant::program(
-    "entry_state.p4 has FILL make an entry valid",
+    "EntryState has FILL make an entry valid",
     "new = meta.generation ++ INVALID ++ 24w0;",
     "new = meta.generation ++ VALID ++ 24w0;",
 );
 pub const ANY_CONTROL: Mutant = Mutant::program(
-    "entry_state.p4 accepts messages about any generation",
+    "EntryState accepts messages about any generation",
     "meta.same_generation = old[63:32] == meta.generation && meta.generation != 0;",
     "meta.same_generation = old[63:32] == meta.generation || meta.role == ROLE_CONTROL;",
 );
 pub const RETIRED_SERVES: Mutant = Mutant::program(
-    "entry_state.p4 lets a retired entry serve",
+    "EntryState lets a retired entry serve",
     "new[31:23] = INVALID ++ 1w1;",
     "new[23:23] = 1w1;",
 );
 pub const EMBED_NOTHING: Mutant = Mutant::program(
-    "forward_to_server.p4 does not mark embedded records",
+    "ForwardToServer does not mark embedded records",
     "hdr.version_stamp.bits | BIT_EMBEDDED;",
     "hdr.version_stamp.bits;",
 );
@@ -79,55 +79,55 @@ pub const EVICTED_KEEPS: Mutant = Mutant::program(
         if (meta.applied || meta.filled) {",
 );
 pub const APPLY_COPIES: Mutant = Mutant::program(
-    "dedup.p4 forgets every write",
+    "Dedup forgets every write",
     "if (cell[9:9] == 1 && ahead == 0) {",
     "cell = 0;
             if (cell[9:9] == 1 && ahead == 0) {",
 );
 pub const APPLY_FORWARDED: Mutant = Mutant::program(
-    "dedup.p4 applies copies of writes that were forwarded",
+    "Dedup applies copies of writes that were forwarded",
     "meta.repeated = cell[8:8] == 1;",
     "meta.repeated = cell[8:8] == 1;
                 meta.applied = !meta.repeated && meta.validity == VALID && meta.incoming.fits;",
 );
 pub const FORGET_WITH_ENTRY: Mutant = Mutant::program(
-    "dedup.p4 forgets an applied write when its entry is evicted",
+    "Dedup forgets an applied write when its entry is evicted",
     "meta.repeated = cell[8:8] == 1;",
     "meta.repeated = cell[8:8] == 1 && meta.same_generation;",
 );
 pub const APPLY_PAST: Mutant = Mutant::program(
-    "dedup.p4 applies writes of past incarnations",
+    "Dedup applies writes of past incarnations",
     "&& meta.same_incarnation;\n                cells.write(",
     ";\n                cells.write(",
 );
 pub const PAST_NOT_SET: Mutant = Mutant::program(
-    "forward_to_server.p4 does not set PAST in a write of a past incarnation",
+    "ForwardToServer does not set PAST in a write of a past incarnation",
     "if (meta.past) {",
     "if (false) {",
 );
 pub const REPORT_AGAIN: Mutant = Mutant::program(
-    "reported_snapshot.p4 does not record the entries that it has reported",
+    "ReportedSnapshot does not record the entries that it has reported",
     "if (meta.applied) {
                 cells.write(meta.entry, meta.snapshot);
             }",
     "",
 );
 pub const REFRESH_AFTER_POINT: Mutant = Mutant::program(
-    "reported_snapshot.p4 lets replies refresh entries whose original was not reported",
+    "ReportedSnapshot lets replies refresh entries whose original was not reported",
     "meta.refreshes = false; // only",
     "// only",
 );
 pub const STAY_IN_PIPELINE: Mutant =
-    Mutant::program("snapshot.p4 redirects nothing", "meta.redirected = true;", "");
+    Mutant::program("Snapshot redirects nothing", "meta.redirected = true;", "");
 pub const PLAIN_NUMBERS: Mutant =
-    Mutant::program("serial_numbers.p4 compares plain numbers", "a - b < 0x80000000", "a > b");
+    Mutant::program("is_newer compares plain numbers", "a - b < 0x80000000", "a > b");
 pub const ANY_INCARNATION: Mutant = Mutant::program(
-    "max_sequence.p4 compares numbers without their incarnations",
+    "MaxSequence compares numbers without their incarnations",
     "sequence = hdr.version_stamp.incarnation ++",
     "sequence = meta.incarnation ++",
 );
 pub const PAST_IS_OLDEST: Mutant = Mutant::program(
-    "max_sequence.p4 takes sequences of past incarnations for older than all",
+    "MaxSequence takes sequences of past incarnations for older than all",
     "sequence = hdr.version_stamp.incarnation ++ hdr.version_stamp.sequence;",
     "sequence = hdr.version_stamp.incarnation ++ hdr.version_stamp.sequence;
         if (!meta.same_incarnation) {

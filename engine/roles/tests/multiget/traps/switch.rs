@@ -21,7 +21,7 @@ const CLIENTS: u16 = 3;
 pub enum Kind {
     /// Algorithm 2 of the paper.
     Paper,
-    /// The program of NetMC, or that of NoCache if no switch splits.
+    /// The program of NetMC, or the one that only forwards if no switch splits.
     Program(ExecutorKind),
 }
 
@@ -67,7 +67,7 @@ fn running(executor: ExecutorKind, architecture: Architecture, servers: u8) -> P
     let splits = architecture == Architecture::NetMc;
     let program = match splits {
         true => program_with("netmc", ("NETMC_SERVERS", servers)),
-        false => program("nocache", None),
+        false => program("forwarding", None),
     };
     let mut switch = ProgramSwitch::new(program, executor, 1);
     for client in 1..=CLIENTS {

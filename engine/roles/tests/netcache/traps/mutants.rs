@@ -10,17 +10,17 @@ pub type Mutant = traps::Mutant<ScriptFault>;
 // The switch program.
 
 pub const ANY_VERSION: Mutant = Mutant::program(
-    "validity.p4 accepts an UPDATE of any version",
+    "Validity accepts an UPDATE of any version",
     "(!COMPARE_VERSIONS || hdr.cache_metadata.version == meta.version)",
     "true",
 );
 pub const ANY_GENERATION: Mutant = Mutant::program(
-    "validity.p4 accepts an UPDATE of any generation",
+    "Validity accepts an UPDATE of any generation",
     "hdr.cache_metadata.generation == meta.generation",
     "true",
 );
 pub const VALID_IS_A_BIT: Mutant = Mutant::program(
-    "validity.p4 checks whether an entry is valid, not for which generation",
+    "Validity checks whether an entry is valid, not for which generation",
     "meta.readable = valid_generation == meta.generation;",
     "meta.readable = valid_generation != 0;",
 );
@@ -28,59 +28,59 @@ pub const VALID_IS_A_BIT: Mutant = Mutant::program(
 // bytes, each of which only one trap uses.
 const INVALIDATE: &str = "valid.write(meta.entry, 0);";
 pub const PUT_KEEPS: Mutant = Mutant::program(
-    "validity.p4 leaves the entry valid when a PUT passes",
+    "Validity leaves the entry valid when a PUT passes",
     INVALIDATE,
     "if (hdr.kv.op != OP_PUT || hdr.kv.length != 32) { valid.write(meta.entry, 0); }",
 );
 pub const LARGE_PUT_KEEPS: Mutant = Mutant::program(
-    "validity.p4 leaves the entry valid when a PUT of more than 128 bytes passes",
+    "Validity leaves the entry valid when a PUT of more than 128 bytes passes",
     INVALIDATE,
     "if (hdr.kv.op != OP_PUT || hdr.kv.length <= 128) { valid.write(meta.entry, 0); }",
 );
 pub const DELETE_KEEPS: Mutant = Mutant::program(
-    "validity.p4 leaves the entry valid when a DELETE passes",
+    "Validity leaves the entry valid when a DELETE passes",
     INVALIDATE,
     "if (hdr.kv.op != OP_DELETE) { valid.write(meta.entry, 0); }",
 );
 pub const INVALIDATE_KEEPS: Mutant = Mutant::program(
-    "validity.p4 leaves the entry valid when an INVALIDATE passes",
+    "Validity leaves the entry valid when an INVALIDATE passes",
     INVALIDATE,
     "if (hdr.kv.op != OP_INVALIDATE) { valid.write(meta.entry, 0); }",
 );
 pub const FOREIGN_METADATA: Mutant = Mutant::program(
-    "cache_metadata.p4 leaves cache metadata on frames of uncached keys",
+    "CacheMetadata leaves cache metadata on frames of uncached keys",
     "} else if (hdr.cache_metadata.isValid()) {",
     "} else if (false) {",
 );
 pub const LENGTH_WITHOUT_METADATA: Mutant = Mutant::program(
-    "cache_metadata.p4 adds cache metadata without adding to the length",
+    "CacheMetadata adds cache metadata without adding to the length",
     "hdr.ipv4.total_len = hdr.ipv4.total_len + CACHE_METADATA_BYTES;",
     "if (hdr.kv.length != 48) {
                     hdr.ipv4.total_len = hdr.ipv4.total_len + CACHE_METADATA_BYTES;
                 }",
 );
 pub const LENGTH_WITHOUT_VALUE: Mutant = Mutant::program(
-    "reflect.p4 adds a value without adding to the length",
+    "Reflect adds a value without adding to the length",
     "hdr.udp.length = meta.reply_bytes;",
     "hdr.udp.length = (hdr.kv.length == 48 ? UDP_KV_BYTES : meta.reply_bytes);",
 );
 pub const OLD_IP_CHECKSUM: Mutant = Mutant::program(
-    "kv_checksum.p4 does not update the IPv4 checksum",
+    "UpdateChecksums does not update the IPv4 checksum",
     "update_checksum(hdr.kv.isValid(),",
     "update_checksum(hdr.kv.isValid() && hdr.kv.length != 48,",
 );
 pub const OLD_UDP_CHECKSUM: Mutant = Mutant::program(
-    "kv_checksum.p4 does not update the UDP checksum",
+    "UpdateChecksums does not update the UDP checksum",
     "update_checksum_with_payload(hdr.kv.isValid() && hdr.udp.checksum != 0,",
     "update_checksum_with_payload(hdr.kv.isValid() && hdr.udp.checksum != 0 && hdr.kv.length != 40,",
 );
 pub const CUT_FRAMES: Mutant = Mutant::program(
-    "frame_check.p4 accepts truncated frames",
+    "FrameCheck accepts truncated frames",
     "std.parser_error != error.NoError || ",
     "",
 );
 pub const ANY_EPOCH: Mutant = Mutant::program(
-    "statistics_epoch.p4 accepts a past statistics epoch",
+    "StatisticsEpoch accepts a past statistics epoch",
     "meta.epoch == 0 || (ahead != 0 && ahead < 0x8000)",
     "true",
 );

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
+from netkv.events.catalogue import ACTIONS
 from netkv.report.figure import Axis, Band, Figure, Mark, Reference, Series, plain
 from netkv.report.grid import Grid
 from netkv.report.metrics import of_run
@@ -21,7 +22,7 @@ Stretch: TypeAlias = tuple[str, float, float]
 
 _DOWN = frozenset({"killed", "failed", "stopped"})
 _UP = frozenset({"started", "ready"})
-_OF_NODES = frozenset({"kill", "stop", "start"})
+_OF_NODES = frozenset(action.NAME for action in ACTIONS if action.OUTAGE is not None)
 """Changes of nodes. Outages have events of their own, also those that nobody has caused."""
 _SAME = 0.03
 """Events of several runs with the same text are drawn once if they are at most this share of the

@@ -141,6 +141,11 @@ class Action(Spec):
     """Whether its node goes down or comes up."""
     DRAWN: ClassVar[tuple[DrawnFault, ...]] = ()
 
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        own = cls.model_fields.keys() - {vars(cls).get("NAME")}
+        assert own == cls.FURTHER.keys(), f"{cls.__name__}: FURTHER has all further options"
+
     @property
     def node(self) -> str | None:
         """The node or cable that it is about."""

@@ -84,6 +84,23 @@ def _type(field: FieldInfo) -> Any:
     return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
 
 
+def form() -> dict[str, dict[str, Any]]:
+    """What the form of a scenario needs to know of the options of events: keywords of each.
+
+    An action has `beginning`, its value in a new event, and `outage` if its node goes down
+    ("begins") or comes up ("ends"). A further option has `of`: the action and the beginning of the
+    names of nodes that it is for.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for action in IN_SCENARIOS:
+        found[action.NAME] = {"beginning": action.BEGINNING}
+        if action.OUTAGE is not None:
+            found[action.NAME]["outage"] = action.OUTAGE
+        for name, option in action.FURTHER.items():
+            found[name] = {"of": {"action": action.NAME, "node": option.of.NAME}}
+    return found
+
+
 def declared_by(actions: Iterable[type[Action]]) -> dict[str, type[Spec]]:
     """Option → the action that declares it."""
     return {name: action for action in actions for name in action.model_fields}

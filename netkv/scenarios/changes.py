@@ -42,7 +42,9 @@ class Changes:
             "kind": action.kind,
             "node": action.node or Client.NAME,
             "text": f"{_PREFIXES[cause]}{what}",
-            "change": Change(cause, action.NAME, what, begins, tuple(sorted(ended))),
+            "change": Change(
+                cause, action.NAME, what, begins, tuple(sorted(ended)), hit[0][0] if hit else ""
+            ),
         }
 
     def impaired(self, target: Target) -> bool:

@@ -39,6 +39,7 @@ class _Injected:
         return {
             "id": self.change.begins,
             "action": self.change.action,
+            "target": self.change.target,
             "node": next(iter(self.ends))[1],
             "text": self.change.what,
             "begin": self.begin,

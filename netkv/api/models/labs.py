@@ -154,7 +154,9 @@ class FaultInForce(Model):
     id: int
     """Its number, as in `change.begins` of the event with which it began."""
     action: str
-    """As in a request: `kill`, `stop`, `link`, `partition` or `slow`."""
+    """As in a request, such as `kill` or `link`."""
+    target: str
+    """What is impaired, as in `change.target` of that event."""
     node: str
     """The node or cable."""
     text: str

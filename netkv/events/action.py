@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias, TypeVar
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from netkv.errors import FieldError
 from netkv.events.state import RackState
@@ -120,6 +120,9 @@ class Action(Spec):
     A class has a field with the name of the action, and fields for its further options. All of them
     are options of an event in a scenario, and their docstrings the descriptions.
     """
+
+    # Most commands never make one: validators are built when the first is made.
+    model_config = ConfigDict(defer_build=True)
 
     NAME: ClassVar[str]
     PLACE: ClassVar[int] = 1000

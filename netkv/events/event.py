@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-from pydantic import Field, ValidationError, create_model, model_validator
+from pydantic import ConfigDict, Field, ValidationError, create_model, model_validator
 from pydantic.fields import FieldInfo
 
 from netkv import kinds
@@ -23,6 +23,8 @@ from netkv.options import SECONDS, Spec
 class Event(Spec):
     """An event: exactly one action besides its time. It has the options of all actions, so that
     users write an action as one of them: `{at: 3, kill: switch}`."""
+
+    model_config = ConfigDict(defer_build=True)
 
     ACTIONS: ClassVar[tuple[type[Action], ...]] = ()
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Self, TypeAlias
 
 from pydantic import Field
 
-from netkv.events.actions.link import Link, LinkFault
 from netkv.events.event import CaseEvent, TimelineEvent
 from netkv.model.profile import Profile
 from netkv.model.spec import GenericRack
@@ -28,18 +27,6 @@ class Fault(Spec):
     def events(self) -> tuple[AnyEvent, ...]:
         """Beginning and end."""
         return (self.begin,) if self.end is None else (self.begin, self.end)
-
-
-def bad_link(fault: Fault) -> LinkFault | None:
-    """How a link is bad during a fault; None if it is no fault of a link."""
-    action = fault.begin.action
-    return action.link if isinstance(action, Link) else None
-
-
-def with_link(fault: Fault, link: LinkFault) -> Fault:
-    """The fault of a link with another impairment."""
-    begin = TimelineEvent.of(fault.begin.at, Link(link=link))
-    return fault.model_copy(update={"begin": begin})
 
 
 class GenericCase(Spec):

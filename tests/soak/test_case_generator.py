@@ -12,8 +12,9 @@ from netkv import schemes
 from netkv.errors import UsageError
 from netkv.events.actions.crash import Crash
 from netkv.events.actions.nodes import Kill, Start
-from netkv.events.case import Fault, bad_link, with_link
+from netkv.events.case import Fault
 from netkv.events.catalogue import FAULT_KINDS
+from netkv.kits.cases.links import bad_link, with_link
 from netkv.model import layout, nodes
 from netkv.model.spec import ClosedLoop
 from netkv.schemes import registry

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netkv.events.actions.link import LinkFault
-from netkv.events.case import bad_link
+from netkv.kits.cases.links import bad_link
 from netkv.model.spec import Poisson
 from netkv.schemes.lake import soak
 from netkv.schemes.lake.options import LakeOptions

@@ -9,8 +9,9 @@ import pytest
 
 from netkv.events.actions.link import LinkFault
 from netkv.events.actions.slow import SlowFault
-from netkv.events.case import Fault, bad_link
+from netkv.events.case import Fault
 from netkv.events.event import TimelineEvent
+from netkv.kits.cases.links import bad_link
 from netkv.model import layout
 from netkv.model.hardware import TopologySpec
 from netkv.model.nodes import kind_of

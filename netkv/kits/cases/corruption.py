@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterator
 from typing import TypeVar
 
 from netkv.events import random_faults as faults
-from netkv.events.case import Fault, GenericCase, bad_link, with_link
+from netkv.events.case import Fault, GenericCase
 from netkv.events.event import TimelineEvent
+from netkv.kits.cases.links import bad_link, with_link
 from netkv.kits.cases.random_draw import RandomDraw
 from netkv.model.nodes import Node
 

@@ -18,10 +18,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from netkv.events.actions.link import LinkFault
-from netkv.events.case import Fault, GenericCase, bad_link, with_link
+from netkv.events.case import Fault, GenericCase
 from netkv.events.random_faults import FaultKind
 from netkv.kits.cases.card_races import answers_too_old, lateness, longest, race, time_at_server
 from netkv.kits.cases.conditional_writes import with_conditional_writes
+from netkv.kits.cases.links import bad_link, with_link
 from netkv.kits.cases.random_draw import RandomDraw
 from netkv.model.nodes import Card, Servers
 from netkv.model.spec import Poisson

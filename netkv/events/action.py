@@ -5,7 +5,17 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeVar,
+)
 
 from pydantic import ConfigDict, Field
 
@@ -14,8 +24,10 @@ from netkv.events.state import RackState
 from netkv.model import layout
 from netkv.model.hardware import GenericLab
 from netkv.model.nodes import Client, Controller, Link, Node, Servers, Storage, kind_of
-from netkv.model.report import EventKind
 from netkv.options import Spec
+
+if TYPE_CHECKING:
+    from netkv.model.report import EventKind
 
 _T = TypeVar("_T")
 

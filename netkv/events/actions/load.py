@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from netkv.errors import FieldError
 from netkv.events.action import Action, ChangedRack
 from netkv.events.state import RackState
-from netkv.model.report import EventKind
 from netkv.model.spec import Shift as Popularity
 from netkv.model.spec import check_shift
 from netkv.options import RATE
+
+if TYPE_CHECKING:
+    from netkv.model.report import EventKind
 
 
 class _OfLoad(Action):

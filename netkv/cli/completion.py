@@ -191,7 +191,7 @@ def option(path: str) -> Callable[[typer.Context, str], list[str]]:
 @_safe
 def fault_kinds(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
     """For `--faults`: all, none, or kinds with commas between them."""
-    from netkv.model.events import FAULT_KINDS
+    from netkv.events.catalogue import FAULT_KINDS
 
     before, comma, _ = incomplete.rpartition(",")
     given = before.split(",")

@@ -16,7 +16,7 @@ from netkv.cli.output import Json, notify, print_json, write
 from netkv.home import home
 
 if TYPE_CHECKING:
-    from netkv.model.events import FaultKind
+    from netkv.events.random_faults import FaultKind
     from netkv.soak.campaign import Found, Search, Tally
     from netkv.soak.case import Case
     from netkv.soak.pool import Pool
@@ -289,7 +289,7 @@ def _check(scheme: str, program: Path | None, mutant: str | None) -> None:
 def _kinds(faults: str, scheme: str | None) -> tuple[FaultKind, ...]:
     """The requested kinds; raises `UsageError` for those that the scheme does not support."""
     from netkv.errors import UsageError, suggest
-    from netkv.model.events import FAULT_KINDS
+    from netkv.events.catalogue import FAULT_KINDS, FAULTS
     from netkv.scenarios import event_validation
     from netkv.soak.case_generator import USUAL_KINDS
 
@@ -303,8 +303,9 @@ def _kinds(faults: str, scheme: str | None) -> tuple[FaultKind, ...]:
                 f"'{name}' is no kind of fault.\n  {suggest(name, known, label='Kinds')}"
             )
     try:
-        crash = ("faults",) if "client-crash" in names else None
-        event_validation.check_schemes([scheme] if scheme else [], crash)
+        found = [FAULTS[name][0].NEED for name in names]
+        needs = [(need, ("faults",)) for need in found if need is not None]
+        event_validation.check_schemes([scheme] if scheme else [], needs)
     except ValueError as wrong:
         raise UsageError(f"--faults {faults}: {wrong}.") from wrong
     return tuple(kind for kind in FAULT_KINDS if kind in names)

@@ -24,7 +24,7 @@ from netkv.live.process import NodeProcess
 from netkv.live.rack import LiveRack
 from netkv.model.report import RackEvent
 from netkv.scenarios.changes import Changes
-from netkv.scenarios.injection import Injector, event_now
+from netkv.scenarios.injection import Injector
 from netkv.scenarios.requests import Requests
 from netkv.schemes.spec import RackSpec
 
@@ -52,7 +52,6 @@ class Supervisor:
             self._rack,
             self._feed,
             self._injector,
-            event_now,
             on_start=self._recovered,
             further=self._answer,
         )

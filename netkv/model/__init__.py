@@ -1,1 +1,1 @@
-"""What a rack, a network, an event, an option and a case are. It knows no scheme."""
+"""What a rack, a network and an option are. It knows no scheme and no event."""

@@ -45,14 +45,16 @@ class Change:
 
     cause: Cause
     action: str
-    """As in a scenario: `kill`, `stop`, `start`, `crash`, `link`, `partition`, `heal`, `slow`,
-    `rate`, `outstanding` or `shift`."""
+    """Its name in a scenario, such as `kill` or `link`."""
     what: str
     """A description for labels: `link of servers-0: loss 0.1`."""
     begins: int | None
     """Number of the fault that begins. Those of a rack are numbered from 1."""
     ends: tuple[int, ...]
     """Numbers of the faults that end, or are replaced."""
+    target: str = ""
+    """What is impaired or in order from now on: `node`, `link`, `slow` (the rate of servers) or
+    `channel` (the control channel); empty: nothing that lasts."""
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,11 @@ class Rack(ABC):
         """The server process of that name; raises `UsageError`."""
         return self._find(name, self.servers, "server process")
 
+    def set_connected(self, switch: str, connected: bool) -> None:  # noqa: ARG002 (live)
+        """A switch that runs on loses its connection to the controllers, or has it again. Raises
+        `UsageError` if that is not supported."""
+        raise UsageError("Only the simulator can disconnect a switch that runs on.")
+
     def _find(self, name: str, among: Sequence[_N], what: str, label: str = "Nodes") -> _N:
         for node in among:
             if node.name == name:

@@ -21,8 +21,6 @@ Stretch: TypeAlias = tuple[str, float, float]
 
 _DOWN = frozenset({"killed", "failed", "stopped"})
 _UP = frozenset({"started", "ready"})
-_OF_NODES = frozenset({"kill", "stop", "start"})
-"""Changes of nodes. Outages have events of their own, also those that nobody has caused."""
 _SAME = 0.03
 """Events of several runs with the same text are drawn once if they are at most this share of the
 measured part apart."""
@@ -151,7 +149,7 @@ def _faults(run: RunRecord) -> Iterator[Stretch]:
     begun: dict[int, tuple[str, float]] = {}
     for event in run.events:
         change = event.change
-        if change is None or change.action in _OF_NODES or event.time >= run.duration:
+        if change is None or change.target == "node" or event.time >= run.duration:
             continue
         for number in change.ends:
             if number in begun:
@@ -194,7 +192,7 @@ def _marks(runs: Iterable[RunRecord]) -> Iterator[Mark]:
             if change is None:
                 marked = event.kind == "note"
             else:
-                in_band = change.action in _OF_NODES or change.begins is not None or change.ends
+                in_band = change.target == "node" or change.begins is not None or change.ends
                 marked = not in_band
             if not marked or not 0 < event.time < run.duration:
                 continue

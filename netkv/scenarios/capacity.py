@@ -134,7 +134,8 @@ def _of_run(item: PlannedRun) -> Iterator[_Warning]:
 def _offered(item: PlannedRun) -> float | None:
     """The largest rate of an open loop in a run; None if it has none."""
     arrivals = item.scenario.workload.arrivals
-    rates = [event.rate for event in item.scenario.events if event.rate is not None]
+    actions = [event.action for event in item.scenario.events]
+    rates = [action.offered for action in actions if action.offered is not None]
     if isinstance(arrivals, Poisson):
         rates.append(arrivals.rate)
     return max(rates, default=None)

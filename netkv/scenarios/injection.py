@@ -2,7 +2,7 @@
 
 Rules
 -----
-1. A fault is an event of a timeline (`netkv.model.events`) that is carried out at once, with
+1. A fault is an action of a timeline (`netkv.events.actions`) that is carried out at once, with
    the same code. It is checked against the present state of the rack.
 2. With a duration, the fault is healed after this time, unless it was healed or replaced before.
 3. A fault and its end are events of the rack (`netkv.scenarios.changes`), so a run stores them.
@@ -14,16 +14,13 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
-
-from netkv import kinds
 from netkv.errors import FieldError, NetkvError
+from netkv.events.action import Action, Target
+from netkv.events.actions.nodes import Start
 from netkv.live.rack import LiveRack
-from netkv.model.events import TimelineEvent
 from netkv.model.report import Change
 from netkv.scenarios import event_validation
-from netkv.scenarios.changes import Changes, Target, cures, targets
-from netkv.scenarios.timeline import carry_out
+from netkv.scenarios.changes import Changes
 
 
 @dataclass
@@ -34,21 +31,22 @@ class _Injected:
     begin: float
     """Seconds since the epoch."""
     duration: float | None
-    ends: dict[Target, TimelineEvent]
-    """The event that heals each target that no later fault has hit."""
+    ends: dict[Target, Action]
+    """What heals each part that no later fault has hit."""
     healing: asyncio.Task[None] | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
             "id": self.change.begins,
             "action": self.change.action,
+            "target": self.change.target,
             "node": next(iter(self.ends))[1],
             "text": self.change.what,
             "begin": self.begin,
             "end": None if self.duration is None else self.begin + self.duration,
             "heal": [
-                event.model_dump(mode="json", exclude={"at"}, exclude_defaults=True)
-                for event in self.ends.values()
+                action.model_dump(mode="json", exclude_defaults=True)
+                for action in self.ends.values()
             ],
         }
 
@@ -63,19 +61,19 @@ class Injector:
         self._tasks: set[asyncio.Task[None]] = set()
         """All that heal a fault, also those that are about to."""
 
-    async def inject(self, event: TimelineEvent, duration: float | None) -> None:
-        """Carries out an event, and heals it after `duration` seconds (None: never).
+    async def inject(self, action: Action, duration: float | None) -> None:
+        """Carries out an action, and heals it after `duration` seconds (None: never).
 
         Raises `FieldError` if it contradicts the state of the rack, and `NetkvError` if the rack
         does not support it.
         """
-        ends = cures(event)
-        self._check(event, duration, ends)
-        await self._carry_out(event)
-        emitted = self._rack.emit(**self._changes.fields(event, "user"))
+        ends = dict(action.cures)
+        self._check(action, duration, ends)
+        await action.carry_out(self._rack)
+        emitted = self._rack.emit(**self._changes.fields(action, "user"))
         for fault in self._faults:
-            for target in targets(event):
-                fault.ends.pop(target, None)
+            for part in action.parts:
+                fault.ends.pop(part, None)
         if ends:
             assert emitted.change is not None
             fault = _Injected(emitted.change, emitted.time, duration, ends)
@@ -90,7 +88,7 @@ class Injector:
         """Starts a node; if it was down by a fault, this is the end of the fault."""
         await self._rack.node(node).start()
         if self._changes.impaired(("node", node)):
-            self._rack.emit(**self._changes.fields(TimelineEvent(at=0, start=node), "user"))
+            self._rack.emit(**self._changes.fields(Start(start=node), "user"))
 
     def in_force(self) -> list[dict[str, Any]]:
         """The faults in force, as JSON objects."""
@@ -113,41 +111,32 @@ class Injector:
         controller = self._rack.controller
         return {**self._rack.running, controller.name: controller.running}
 
-    def _check(
-        self, event: TimelineEvent, duration: float | None, ends: dict[Target, TimelineEvent]
-    ) -> None:
+    def _check(self, action: Action, duration: float | None, ends: dict[Target, Action]) -> None:
         rack = self._rack
         event_validation.check_now(
-            event,
+            action,
             rack.spec.lab,
             rack.spec.workload,
             down=[name for name, runs in self._running().items() if not runs],
             partitioned=rack.controller.partitioned,
             optional=rack.scheme.node_kinds,
         )
-        if event.crash is not None:
-            event_validation.check_schemes([rack.scheme.name], ("crash",))
+        if action.NEED is not None:
+            event_validation.check_schemes([rack.scheme.name], [(action.NEED, (action.NAME,))])
         if duration is not None and not ends:
-            raise FieldError(f"'{event.describe()}' is no fault that can be healed", "duration")
-
-    async def _carry_out(self, event: TimelineEvent) -> None:
-        if event.rate is not None or event.outstanding is not None:
-            value = getattr(event, event.action)
-            await self._rack.client.command({"do": event.action, "value": value})
-        else:
-            await carry_out(event, self._rack)
+            raise FieldError(f"'{action.describe()}' is no fault that can be healed", "duration")
 
     async def _heal(self, fault: _Injected, duration: float) -> None:
         await asyncio.sleep(duration)
         self.in_force()
         fault.healing = None
         try:
-            for target, end in list(fault.ends.items()):
+            for part, end in list(fault.ends.items()):
                 try:
-                    await self._carry_out(end)
+                    await end.carry_out(self._rack)
                     self._rack.emit(**self._changes.fields(end, "duration"))
                 except NetkvError as error:
-                    self._rack.emit("note", target[1], f"Not healed: {error}")
+                    self._rack.emit("note", part[1], f"Not healed: {error}")
         finally:
             fault.ends.clear()
             self._forget_ended()
@@ -157,15 +146,3 @@ class Injector:
             if not fault.ends and fault.healing is not None:
                 fault.healing.cancel()
         self._faults = [fault for fault in self._faults if fault.ends]
-
-
-def event_now(fields: dict[str, Any]) -> TimelineEvent:
-    """The event that these fields describe, without `at`; raises `FieldError`."""
-    try:
-        return TimelineEvent.model_validate({**fields, "at": 0})
-    except ValidationError as error:
-        first = error.errors()[0]
-        path, cause = first["loc"], first.get("ctx", {}).get("error")
-        if isinstance(cause, FieldError):
-            raise cause.below(*path) from None
-        raise FieldError(kinds.described(first), *path) from None

@@ -15,7 +15,7 @@ from netkv.processes import identity
 from netkv.scenarios.clock import WallClock
 from netkv.scenarios.collect import Collector
 from netkv.scenarios.in_order import InOrder
-from netkv.scenarios.injection import Injector, event_now
+from netkv.scenarios.injection import Injector
 from netkv.scenarios.requests import Requests
 from netkv.scenarios.results import Phase
 from netkv.scenarios.run import DrivenRun, OnSample
@@ -65,7 +65,7 @@ class LiveRun(DrivenRun):
             raise
         self._feed = Feed(rack)
         self._injector = Injector(rack, self._changes)
-        self._requests = Requests(rack, self._feed, self._injector, event_now)
+        self._requests = Requests(rack, self._feed, self._injector)
 
     async def run(self, collector: Collector) -> None:
         """As `DrivenRun.run`; answers requests about the rack meanwhile."""

@@ -12,8 +12,11 @@ from pydantic import Field, model_validator
 
 from netkv import schemes
 from netkv.errors import FieldError, UsageError
-from netkv.model import random_faults as faults
-from netkv.model.events import LinkFault, RandomFaults, SlowFault, TimelineEvent
+from netkv.events import random_faults as faults
+from netkv.events.action import Need
+from netkv.events.catalogue import FAULTS, IN_SCENARIOS
+from netkv.events.event import TimelineEvent
+from netkv.events.random_faults import RandomFaults
 from netkv.model.hardware import TopologySpec
 from netkv.model.nodes import OPTIONAL, Node, kind_of
 from netkv.model.spec import HeavyTail, MultigetSize, Shift, WorkloadSpec, check_load
@@ -120,7 +123,7 @@ class Scenario(Spec):
                 where = f"That is the lab of '{name}'; other schemes have other switches"
                 text = f"{error}. {where}, unless 'lab.topology.kind' is set"
                 raise FieldError(text, *error.path) from None
-        event_validation.check_schemes(names, self.client_crash_option)
+        event_validation.check_schemes(names, self.needs)
         event_validation.check_nodes(names, self.optional_nodes)
 
     def _check_nodes(self, lab: LabSpec, kinds: Collection[type[Node]]) -> None:
@@ -144,24 +147,24 @@ class Scenario(Spec):
         return sorted(self.events, key=lambda event: event.at)
 
     @property
-    def client_crash_option(self) -> FieldPath | None:
-        """The first option that crashes the client; None if there is none."""
+    def needs(self) -> list[tuple[Need, FieldPath]]:
+        """What events and random faults need of schemes, with their paths."""
         drawn = self.random_faults.kinds if self.random_faults is not None else None
-        places: list[FieldPath] = [
-            *(("events", index, "crash") for index, it in enumerate(self.events) if it.crash),
-            *_places("kinds", drawn, "client-crash"),
+        events = [it.action for it in self.events]
+        faults = [FAULTS[kind][0] for kind in drawn or ()]
+        found: list[tuple[Need | None, FieldPath]] = [
+            *((it.NEED, ("events", index, it.NAME)) for index, it in enumerate(events)),
+            *((it.NEED, ("random_faults", "kinds", index)) for index, it in enumerate(faults)),
         ]
-        return next(iter(places), None)
+        return [(need, path) for need, path in found if need is not None]
 
     @property
     def optional_nodes(self) -> list[tuple[str, FieldPath]]:
         """Nodes of kinds that not all schemes have, and the options that name them."""
         named: list[tuple[str, FieldPath]] = []
         for index, event in enumerate(self.events):
-            if event.node is not None:
-                named.append((event.node, ("events", index, event.action)))
-            if event.link is not None:
-                named.append((event.link.node, ("events", index, "link", "node")))
+            if (node := event.action.node) is not None:
+                named.append((node, ("events", index, *event.action.NODE_AT)))
         if self.random_faults is not None:
             for index, node in enumerate(self.random_faults.nodes or ()):
                 named.append((node, ("random_faults", "nodes", index)))
@@ -179,22 +182,12 @@ class Scenario(Spec):
         )
 
 
-def _places(option: str, values: Sequence[str] | None, wanted: str) -> list[FieldPath]:
-    """The paths of a value in a list of the random faults."""
-    return [
-        ("random_faults", option, index)
-        for index, value in enumerate(values or ())
-        if value == wanted
-    ]
-
-
 NOUNS: dict[type[Spec], str] = {
     Scenario: "a scenario",
     LabSpec: "a lab",
     WorkloadSpec: "a workload",
     TimelineEvent: "an event",
-    LinkFault: "a link",
-    SlowFault: "a slow server",
+    **{model: noun for action in IN_SCENARIOS for model, noun in action.NOUNS.items()},
     RandomFaults: "random faults",
     Plot: "a plot",
     Baseline: "a baseline",

@@ -13,6 +13,7 @@ from typing import Any, get_args, get_origin
 from pydantic import ValidationError
 
 from netkv import schemes
+from netkv.events.event import TimelineEvent, form
 from netkv.metrics import Metric
 from netkv.model.hardware import GenericLab, TopologySpec
 from netkv.model.option_rows import anchor, arms, option_row
@@ -68,9 +69,12 @@ def schema() -> dict[str, Any]:
     """The options as a JSON schema.
 
     An option of `lab` that belongs to schemes has the keyword `schemes`, their names, and `own`:
-    scheme → default, for those with a default of their own.
+    scheme → default, for those with a default of their own. Options of events have the keywords of
+    `form`.
     """
     found = Scenario.model_json_schema()
+    for name, keywords in form().items():
+        found["$defs"][TimelineEvent.__name__]["properties"][name] |= keywords
     for name, option in found["$defs"][LabSpec.__name__]["properties"].items():
         having = [each for each in schemes.all_schemes() if each.has_option(name)]
         if having and name not in GenericLab.model_fields:

@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netkv.errors import FieldError, MisfitError, NetkvError, UsageError
+from netkv.events.event import action_of
 from netkv.home import socket_path
 from netkv.live.feed import Feed
 from netkv.live.rack_nodes import LiveNode, LiveSwitch
@@ -41,7 +42,6 @@ from netkv.model.nodes import Card, Client, Node
 
 if TYPE_CHECKING:
     from netkv.live.rack import LiveRack
-    from netkv.model.events import TimelineEvent
     from netkv.scenarios.injection import Injector
 
 _LINE_LIMIT = 1024 * 1024
@@ -65,17 +65,14 @@ class Requests:
         rack: LiveRack,
         feed: Feed,
         injector: Injector,
-        event: Callable[[dict[str, Any]], TimelineEvent],
         *,
         on_start: Callable[[], None] = lambda: None,
         further: Handler | None = None,
     ) -> None:
-        """`event` reads the event of a fault; raises `FieldError`. `on_start` is called when a node
-        was started again."""
+        """`on_start` is called when a node was started again."""
         self._rack = rack
         self._feed = feed
         self._injector = injector
-        self._event = event
         self._on_start = on_start
         self._further = further
 
@@ -146,7 +143,7 @@ class Requests:
                 await rack.node(name).kill()
                 return {}
             case {"do": "fault", "event": dict(fields), "duration": float() | int() | None as last}:
-                await self._injector.inject(self._event(fields), last)
+                await self._injector.inject(action_of(fields), last)
                 self._on_start()
                 return {}
         if self._further is not None and (answer := await self._further(message)) is not None:

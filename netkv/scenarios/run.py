@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from netkv.errors import NetkvError
-from netkv.model.events import TimelineEvent
+from netkv.events.event import TimelineEvent
 from netkv.model.nodes import NodeError
 from netkv.model.report import RackEvent, RackSample
 from netkv.rack.base import Rack
@@ -151,7 +151,7 @@ class DrivenRun(ABC):
         await self._performed()
 
     async def _event(self, event: TimelineEvent, timeline: Timeline, phase: Phase) -> None:
-        self.rack.emit(**self._changes.fields(event, "scenario"))
+        self.rack.emit(**self._changes.fields(event.action, "scenario"))
         await timeline.perform(event, self.rack, phase)
 
     async def _perform(self, action: Callable[[], Awaitable[None]]) -> None:

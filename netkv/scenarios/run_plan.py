@@ -8,7 +8,7 @@ from typing import Any
 
 from netkv import schemes
 from netkv.errors import UsageError
-from netkv.model import random_faults as faults
+from netkv.events import random_faults as faults
 from netkv.scenarios import loader, thresholds
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.plot import misfit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from netkv.errors import FieldError, UsageError
-from netkv.model.events import TimelineEvent
+from netkv.events.event import TimelineEvent
 from netkv.rack.base import Rack
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.results import Phase
@@ -20,47 +20,9 @@ def check_live(scenario: Scenario) -> None:
 def not_live(scenario: Scenario) -> FieldError | None:
     """The part of a scenario that only the simulator supports; None if there is none."""
     for index, event in enumerate(scenario.events):
-        if event.after_actions is not None:
-            return FieldError(
-                f"The event at {event.at:g} s kills the controller between two of its actions "
-                f"('after_actions'). Only the simulator can do that ('--mode sim').",
-                *("events", index, "after_actions"),
-            )
-        if event.storage == "kept" and scenario.lab.backend == "memory":
-            return FieldError(
-                f"The event at {event.at:g} s starts '{event.start}' with 'storage: kept', but a "
-                f"store in memory ends with its process. Use 'lab.backend: rocksdb' "
-                f"or 'redis', or 'storage: lost', or the simulator.",
-                *("events", index, "storage"),
-            )
+        if (objection := event.action.not_live(event.at, scenario.lab)) is not None:
+            return objection.below("events", index)
     return None
-
-
-async def carry_out(event: TimelineEvent, rack: Rack) -> None:
-    """Carries out an event other than a change of the arrivals; raises `NetkvError`."""
-    if event.after_actions is not None:
-        rack.controller.kill_after(event.after_actions)
-    elif event.kill is not None:
-        await rack.node(event.kill).kill()
-    elif event.crash is not None:
-        await rack.client.command({"do": "crash"})
-    elif event.stop is not None:
-        await rack.node(event.stop).stop()
-    elif event.start is not None:
-        await rack.node(event.start).start(event.storage)
-    elif event.link is not None:
-        link = rack.link(event.link.node)
-        for direction in event.link.directions:
-            await link.impair(direction, event.link.impairment)
-    elif event.slow is not None:
-        await rack.server_process(event.slow.node).slow(event.slow.factor)
-    elif event.partition is not None:
-        rack.controller.partition()
-    elif event.heal is not None:
-        rack.controller.heal()
-    elif event.shift is not None:
-        shift = event.shift.model_dump(mode="json", exclude={"every"})
-        await rack.client.command({"do": "shift", **shift})
 
 
 class Timeline:
@@ -83,12 +45,10 @@ class Timeline:
 
     async def perform(self, event: TimelineEvent, rack: Rack, phase: Phase) -> None:
         """Carries out an event; raises `NetkvError` if the rack does not support it."""
-        if event.rate is not None or event.outstanding is not None:
-            self._load = {"do": event.action, "value": getattr(event, event.action)}
-            await rack.client.command(self._load)
-            return
-        await carry_out(event, rack)
-        if event.start == rack.client.name:
+        action = event.action
+        self._load = action.arrivals or self._load
+        await action.carry_out(rack)
+        if action.comes_up == rack.client.name:
             await self._resume(rack, phase)
 
     async def _resume(self, rack: Rack, phase: Phase) -> None:

@@ -25,10 +25,10 @@ from typing import Any
 
 from netkv.control.probes import Probes
 from netkv.errors import NetkvError
+from netkv.events.case import GenericCase
+from netkv.events.random_faults import FaultKind
 from netkv.kits.cases.played import PlayedRack
 from netkv.kits.cases.random_draw import RandomDraw
-from netkv.model.case import GenericCase
-from netkv.model.events import FaultKind
 from netkv.model.hardware import GenericLab
 from netkv.model.profile import Profile
 from netkv.schemes import registry

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from netkv.model.events import FaultKind
+from netkv.events.random_faults import FaultKind
 from netkv.soak.case import Case
 from netkv.soak.case_generator import generate
 from netkv.soak.pool import Player

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from netkv import kinds
 from netkv.errors import UsageError
-from netkv.model.case import GenericCase
+from netkv.events.case import GenericCase
 from netkv.schemes.spec import RackSpec
 
 

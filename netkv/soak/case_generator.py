@@ -21,11 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from netkv import schemes
+from netkv.events import random_faults as faults
+from netkv.events.action import Target
+from netkv.events.case import Fault
+from netkv.events.catalogue import FAULT_KINDS, FAULTS
+from netkv.events.event import TimelineEvent
+from netkv.events.random_faults import FaultKind
 from netkv.kits.cases.corruption import with_corruption
 from netkv.kits.cases.random_draw import RandomDraw
-from netkv.model import random_faults as faults
-from netkv.model.case import Fault
-from netkv.model.events import FAULT_KINDS, FaultKind, TimelineEvent
 from netkv.model.hardware import TopologySpec
 from netkv.model.messages import MAX_CACHED_BYTES
 from netkv.model.profile import (
@@ -53,9 +56,8 @@ from netkv.soak.case import Case
 GUARD = 2.05
 """Seconds after which a started server accepts writes without cache metadata as current
 (engine/roles)."""
-USUAL_KINDS = tuple(kind for kind in FAULT_KINDS if kind != "client-crash")
-"""The default kinds of a search: no scheme guarantees acknowledged writes if client and switch
-crash within a short time."""
+USUAL_KINDS = tuple(kind for kind in FAULT_KINDS if FAULTS[kind][0].NEED is None)
+"""The default kinds of a search: those that all schemes support."""
 MAX_VALUE_BYTES = 200
 """More than a cache entry holds, so some values do not fit."""
 _SEEDS = 1 << 32
@@ -308,9 +310,7 @@ def _faults(
     every, last = draw.scale(0.02, 0.5), draw.scale(0.005, 0.4)
     seed = draw.seed()
     possible = [
-        kind
-        for kind in kinds
-        if kind != "corrupt" and (kind != "slow" or rack.lab.service_rate is not None)
+        kind for kind in kinds if kind != "corrupt" and faults.is_possible(kind, rack.lab, "kept")
     ]
     if not possible:
         return ()
@@ -325,18 +325,20 @@ def _faults(
         optional=schemes.get(rack.scheme).node_kinds,
     )
     found: list[Fault] = []
-    open_faults: dict[tuple[str, str], TimelineEvent] = {}
-    keeps = schemes.get(rack.scheme).traits.client_keeps
+    open_faults: dict[Target, TimelineEvent] = {}
+    traits = schemes.get(rack.scheme).traits
     for event in events:
-        if event.crash is not None:
-            # Crashes are drawn for all schemes, so that all have the same other faults.
-            found += [Fault(begin=event)] if keeps else []
+        action = event.action
+        # Faults are drawn for all schemes, so that all have the same other faults.
+        if action.NEED is not None and not getattr(traits, action.NEED.trait):
             continue
-        target = faults.target_of(event)
-        assert target is not None, "every drawn event has a target"
-        begun = open_faults.pop(target, None)
+        if not action.parts:
+            found.append(Fault(begin=event))
+            continue
+        assert action.target is not None, "every drawn event has a target"
+        begun = open_faults.pop(action.target, None)
         if begun is None:
-            open_faults[target] = event
+            open_faults[action.target] = event
         else:
             found.append(Fault(begin=begun, end=event))
     return tuple(sorted(found, key=lambda fault: fault.begin.at))

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from netkv.model.case import Fault
+from netkv.events.case import Fault
 from netkv.soak.campaign import Found
 from netkv.soak.case import Case
 from netkv.soak.pool import Player

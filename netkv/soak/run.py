@@ -27,9 +27,8 @@ from typing import Any
 from netkv import schemes
 from netkv.control import base
 from netkv.errors import NetkvError, UsageError, suggest
-from netkv.model.case import ConnectionEvent, Event, Fault
+from netkv.events.case import AnyEvent, Fault
 from netkv.model.report import RackEvent
-from netkv.scenarios.timeline import carry_out
 from netkv.schemes import parts
 from netkv.schemes.programs import Programs
 from netkv.schemes.scheme import Broken
@@ -186,24 +185,24 @@ class _Run:
                 await self._carry_out(event, fault)
         return self._load_until(self._case.duration)
 
-    async def _carry_out(self, event: Event, fault: Fault) -> None:
-        stopped = event.kill or event.stop
-        if stopped in self._rack.switches and self._tolerates is not None:
-            assert stopped is not None
-            if not self._tolerates(self._rack, stopped):
-                self._left_out.append(fault)
-                return
+    async def _carry_out(self, event: AnyEvent, fault: Fault) -> None:
+        if not self._is_tolerated(event.action.goes_down):
+            self._left_out.append(fault)
+            return
         self._hooks.on_fault(self._rack.now, event.describe())
-        if isinstance(event, ConnectionEvent):
-            self._rack.set_connected(event.node or "", event.connect is not None)
-        else:
-            await carry_out(event, self._rack)
+        await event.action.carry_out(self._rack)
         if event is not fault.begin:
             self._open.remove(fault)
             return
         self._faults += 1
         if fault.end is not None:
             self._open.append(fault)
+
+    def _is_tolerated(self, down: str | None) -> bool:
+        """Whether the scheme tolerates that this node goes down now."""
+        if down is None or down not in self._rack.switches or self._tolerates is None:
+            return True
+        return self._tolerates(self._rack, down)
 
     def _load_until(self, at: float) -> bool:
         """Continues the load until time `at`; returns False if there is a violation before."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from netkv.events.action import Target, less
+from netkv.events.case import AnyEvent, Fault
 from netkv.model import layout
-from netkv.model.case import Fault
-from netkv.model.events import LinkFault, TimelineEvent
 from netkv.model.hardware import TopologySpec
 from netkv.model.network import names_of_layers
 from netkv.model.nodes import Servers, Switch, kind_of, partitions
 from netkv.model.profile import HostModel, Profile, Time
-from netkv.model.random_faults import Target, target_of
 from netkv.model.scheme_options import SwitchCache
 from netkv.model.spec import ClosedLoop, Poisson, WorkloadSpec
 from netkv.schemes.spec import LabSpec
@@ -28,20 +26,20 @@ def candidates(case: Case) -> Iterator[Case]:
         yield _lab(case, pipelines=1)
     if lab.pipelines > 2:
         yield _lab(case, pipelines=2)
-    for servers in _less(lab.servers, 1):
+    for servers in less(lab.servers, 1):
         yield _lab(case, servers=servers, server_processes=min(lab.server_processes, servers))
     if lab.server_processes > 1:
         yield _lab(case, server_processes=1)
     if isinstance(workload.arrivals, ClosedLoop):
-        for outstanding in _less(workload.arrivals.outstanding, 1):
+        for outstanding in less(workload.arrivals.outstanding, 1):
             yield _load(case, arrivals=ClosedLoop(outstanding=outstanding))
     else:
         yield _load(case, arrivals=ClosedLoop(outstanding=1))
         yield _load(case, arrivals=ClosedLoop(outstanding=8))
         yield _load(case, arrivals=Poisson(rate=round(workload.arrivals.rate / 2, 1)))
-    for clients in _less(lab.clients, 1):
+    for clients in less(lab.clients, 1):
         yield _lab(case, clients=clients)
-    for keys in _less(workload.keys, 1):
+    for keys in less(workload.keys, 1):
         yield _load(case, keys=keys, shift=None)
     if workload.shift is not None:
         yield _load(case, shift=None)
@@ -53,12 +51,12 @@ def candidates(case: Case) -> Iterator[Case]:
         yield _load(case, value_size=16)
     if workload.zipf:
         yield _load(case, zipf=0.0)
-    if lab.service_rate is not None and not any(fault.begin.slow for fault in case.faults):
+    if lab.service_rate is not None and _no_server_slows(case):
         yield _lab(case, service_rate=None)
     cache = SwitchCache.of(lab)
     if cache.preload:
         yield _lab(case, preload=False)
-    for entries in _less(cache.cache_entries, 1):
+    for entries in less(cache.cache_entries, 1):
         yield _lab(case, cache_entries=entries)
     if case.idle:
         yield case.model_copy(update={"idle": 0.0})
@@ -70,11 +68,8 @@ def candidates(case: Case) -> Iterator[Case]:
             yield case.model_copy(update={"faults": faults})
 
 
-def _less(value: int, least: int) -> Iterator[int]:
-    """Smaller values, at least `least`: `least` itself, half of the value, one less."""
-    for other in dict.fromkeys((least, value // 2, value - 1)):
-        if least <= other < value:
-            yield other
+def _no_server_slows(case: Case) -> bool:
+    return all(fault.begin.action.slowdown is None for fault in case.faults)
 
 
 def _fewer_switches(case: Case) -> Iterator[Case]:
@@ -86,8 +81,8 @@ def _fewer_switches(case: Case) -> Iterator[Case]:
     yield _with_switches(case, TopologySpec(kind="rack"), names)
     if topology.kind != "spine-leaf":
         return
-    sizes = [{"layers": layers} for layers in _less(topology.layers, 1)]
-    sizes += [{"switches": switches} for switches in _less(topology.switches, 1)]
+    sizes = [{"layers": layers} for layers in less(topology.layers, 1)]
+    sizes += [{"switches": switches} for switches in less(topology.switches, 1)]
     for size in sizes:
         smaller = topology.model_copy(update=size)
         yield _with_switches(case, smaller, _replacements(topology, smaller))
@@ -126,34 +121,22 @@ def _with_switches(case: Case, topology: TopologySpec, names: Mapping[str, str])
         return names.get(node, node)
 
     def exists(fault: Fault) -> bool:
-        link = fault.begin.link
-        return link is None or link.node not in cables or moved(link.node) in left
+        node = fault.begin.action.node
+        return node is None or node not in cables or moved(node) in left
 
     faults = (
-        _changed(fault, functools.partial(_at_node, moved=moved))
+        _changed(fault, lambda event: event.of(event.at, event.action.moved(moved)))
         for fault in case.faults
         if exists(fault)
     )
     return smaller.model_copy(update={"faults": tuple(_one_at_a_time(faults))})
 
 
-def _at_node(event: TimelineEvent, moved: Callable[[str], str]) -> TimelineEvent:
-    """The event at another node."""
-    update: dict[str, Any] = {}
-    if event.node is not None:
-        update[event.action] = moved(event.node)
-    if event.link is not None:
-        update["link"] = event.link.model_copy(update={"node": moved(event.link.node)})
-    if event.slow is not None:
-        update["slow"] = event.slow.model_copy(update={"node": moved(event.slow.node)})
-    return event.model_copy(update=update)
-
-
 def _one_at_a_time(faults: Iterable[Fault]) -> Iterator[Fault]:
     """Faults in the order of their beginnings, without those that meet an open one of a target."""
     ends: dict[Target, float] = {}
     for fault in faults:
-        target = target_of(fault.begin)
+        target = fault.begin.action.target
         assert target is not None, "every fault has a target"
         if fault.begin.at >= ends.get(target, 0.0):
             ends[target] = fault.begin.at if fault.end is None else fault.end.at
@@ -163,23 +146,21 @@ def _one_at_a_time(faults: Iterable[Fault]) -> Iterator[Fault]:
 def _sooner(case: Case) -> Iterator[Case]:
     """The faults begin earlier, with a shorter load before them."""
     first = min((fault.begin.at for fault in case.faults), default=case.duration)
-    for less in (first * 0.9, first / 2):
-        if less > 0.001:
+    for sooner in (first * 0.9, first / 2):
+        if sooner > 0.001:
             yield case.model_copy(
                 update={
-                    "duration": round(case.duration - less, 6),
-                    "faults": tuple(_moved(fault, less) for fault in case.faults),
+                    "duration": round(case.duration - sooner, 6),
+                    "faults": tuple(_moved(fault, sooner) for fault in case.faults),
                 }
             )
 
 
 def _moved(fault: Fault, sooner: float) -> Fault:
-    return _changed(
-        fault, lambda event: event.model_copy(update={"at": round(event.at - sooner, 6)})
-    )
+    return _changed(fault, lambda event: event.of(round(event.at - sooner, 6), event.action))
 
 
-def _changed(fault: Fault, change: Callable[[TimelineEvent], TimelineEvent]) -> Fault:
+def _changed(fault: Fault, change: Callable[[AnyEvent], AnyEvent]) -> Fault:
     """The fault with its beginning and its end changed."""
     return Fault(begin=change(fault.begin), end=fault.end and change(fault.end))
 
@@ -201,35 +182,20 @@ def _constant(profile: Profile) -> Profile:
     )
 
 
-def _one_way(event: TimelineEvent, direction: str) -> TimelineEvent:
-    assert event.link is not None, "a fault of a link begins and ends at that link"
-    return event.model_copy(update={"link": event.link.model_copy(update={"direction": direction})})
-
-
 def _smaller_faults(fault: Fault) -> Iterator[Fault]:
-    """Simpler faults: a kill after fewer actions, one direction only, without corruption or only
-    with it, a shorter duration."""
-    actions = fault.begin.after_actions
-    if actions is not None:
-        for fewer in (None, *_less(actions, 0)):
-            begin = fault.begin.model_copy(update={"after_actions": fewer})
-            yield fault.model_copy(update={"begin": begin})
-    link = fault.begin.link
-    if link is not None and link.direction == "both":
-        for direction in ("to", "from"):
-            yield _changed(fault, functools.partial(_one_way, direction=direction))
-    if link is not None and link.corrupt:
-        only = LinkFault(node=link.node, direction=link.direction, corrupt=link.corrupt)
-        for other in (link.model_copy(update={"corrupt": 0.0}), only):
-            if not other.heals and other != link:
-                begin = fault.begin.model_copy(update={"link": other})
-                yield fault.model_copy(update={"begin": begin})
-    if fault.end is None:
+    """Simpler faults, as the action with which it begins has them; then a shorter duration."""
+    begin, end = fault.begin, fault.end
+    for beginning, ending in begin.action.simpler(None if end is None else end.action):
+        yield Fault(
+            begin=begin.of(begin.at, beginning),
+            end=None if end is None or ending is None else end.of(end.at, ending),
+        )
+    if end is None:
         return
-    lasts = fault.end.at - fault.begin.at
+    lasts = end.at - begin.at
     if lasts > 0.01:
-        half = round(fault.begin.at + lasts / 2, 6)
-        yield fault.model_copy(update={"end": fault.end.model_copy(update={"at": half})})
+        half = round(begin.at + lasts / 2, 6)
+        yield Fault(begin=begin, end=end.of(half, end.action))
 
 
 def _lab(case: Case, **update: Any) -> Case:

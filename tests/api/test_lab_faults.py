@@ -46,6 +46,7 @@ def test_killed_switch_heals_by_itself(api: Api, lab: str) -> None:
             "what": "kill switch",
             "begins": fault["id"],
             "ends": [],
+            "target": "node",
         },
         {
             "cause": "duration",
@@ -53,6 +54,7 @@ def test_killed_switch_heals_by_itself(api: Api, lab: str) -> None:
             "what": "start switch",
             "begins": None,
             "ends": [fault["id"]],
+            "target": "node",
         },
     ]
     until(lambda: api.get(lab)["nodes"][3]["running"], "the lab works")

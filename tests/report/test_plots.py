@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from netkv.events.event import TimelineEvent
 from netkv.metrics.common import MIB
-from netkv.model.events import TimelineEvent
 from netkv.report import plots, style
 from netkv.report.figure import Figure, Series
 from netkv.runs import RunRecord, Store, StoreSink
@@ -236,7 +236,7 @@ def test_events_are_marked_with_their_text(store: Store) -> None:
                 (14.0, {"link": loss}),
                 (15.0, {"link": {**loss, "loss": 0}}),
             ):
-                done = changes.fields(TimelineEvent(at=at, **action), "scenario")
+                done = changes.fields(TimelineEvent(at=at, **action).action, "scenario")
                 sink.event(run.id, RunEvent(time=at + late, **done))
     figure = plots.draw(plot(x="time"), store.records(["e-nocache", "e-netcache"]))
     assert [(mark.text, mark.at) for mark in figure.marks] == [("shift hot-in of 200 keys", 5.0)]

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from netkv.model.events import TimelineEvent
+from netkv.events.event import action_of
 from netkv.model.report import Cause, Change
 from netkv.scenarios.changes import Changes
 
 
 def fields(changes: Changes, action: dict[str, Any], cause: Cause = "scenario") -> dict[str, Any]:
-    return changes.fields(TimelineEvent(at=1, **action), cause)
+    return changes.fields(action_of(action), cause)
 
 
 def faults(changes: Changes, action: dict[str, Any]) -> tuple[int | None, tuple[int, ...]]:

@@ -8,11 +8,12 @@ import pytest
 
 from netkv import schemes
 from netkv.errors import UsageError
-from netkv.model.events import LinkFault, TimelineEvent
+from netkv.events.actions.link import LinkFault
+from netkv.events.event import TimelineEvent
 from netkv.scenarios import loader
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.run_plan import only_schemes, plan
-from netkv.scenarios.timeline import carry_out, check_live
+from netkv.scenarios.timeline import check_live
 from netkv.schemes import registry
 from tests.schemes.changed import preserving
 
@@ -158,7 +159,7 @@ async def test_crash_of_the_client_is_sent_as_a_command() -> None:
     scenario = loads("{at: 1, crash: client}", "{at: 2, crash: client}")
     assert scenario.events[0].describe() == "crash client"
     rack = Rack()
-    await carry_out(scenario.events[0], rack)  # type: ignore[arg-type]
+    await scenario.events[0].action.carry_out(rack)  # type: ignore[arg-type]
     assert rack.commands == [{"do": "crash"}]
     down = "about 'client', which is down by then"
     assert down in error_of("{at: 1, kill: client}", "{at: 2, crash: client}")
@@ -175,7 +176,7 @@ async def test_crash_of_the_client_is_sent_as_a_command() -> None:
 def test_random_faults_crash_the_client_only_if_requested() -> None:
     drawn = "random_faults: {every: 1, last: 1, kinds: [client-crash, loss]}\n"
     [run] = plan(loads(more=drawn))
-    crashes = [event for event in run.scenario.events if event.crash]
+    crashes = [event for event in run.scenario.events if event.describe() == "crash client"]
     assert len(crashes) > 1
     assert all(event.at < 10 for event in crashes)
 

@@ -101,7 +101,9 @@ def test_sweep_over_switches_keeps_the_kind_of_each_scheme() -> None:
 def test_random_faults_hit_the_switches_of_each_scheme() -> None:
     more = "duration: 60\nrandom_faults: {every: 0.5, last: 0.2, kinds: [kill]}\n"
     runs = {run.scheme: run.scenario for run in run_plan.plan(loader.loads(BOTH + more, "f"))}
-    hit = {name: {event.kill for event in it.events if event.kill} for name, it in runs.items()}
+    hit = {
+        name: {event.action.goes_down for event in it.events} - {None} for name, it in runs.items()
+    }
     assert hit["nocache"] == {"switch", "controller"}
     layers = {"edge-0", "spine-0", "spine-1", "leaf-0", "leaf-1"}
     assert hit["distnocache"] == layers | {"controller"}

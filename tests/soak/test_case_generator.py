@@ -10,8 +10,12 @@ import pytest
 
 from netkv import schemes
 from netkv.errors import UsageError
+from netkv.events.actions.crash import Crash
+from netkv.events.actions.nodes import Kill, Start
+from netkv.events.case import Fault
+from netkv.events.catalogue import FAULT_KINDS
+from netkv.kits.cases.links import bad_link, with_link
 from netkv.model import layout, nodes
-from netkv.model.events import FAULT_KINDS
 from netkv.model.spec import ClosedLoop
 from netkv.schemes import registry
 from netkv.sim.config import lay_out
@@ -56,10 +60,8 @@ def test_scheme_for_layers_gets_layers_and_the_same_load() -> None:
         assert case.profile == other.profile.model_copy(update={"control": noticed})
         known = layout.nodes_of(case.rack.lab)
         for fault in case.faults:
-            if fault.begin.node is not None:
-                hit[fault.begin.node.rstrip("0123456789")] += (
-                    known[fault.begin.node] is nodes.Switch
-                )
+            if (node := fault.begin.action.goes_down) is not None:
+                hit[node.rstrip("0123456789")] += known[node] is nodes.Switch
     assert set(sizes) == set(itertools.product((1, 2, 3), repeat=2))
     for layer in ("edge-", "spine-", "spine1-", "spine2-", "leaf-"):
         assert hit[layer] > 5, layer
@@ -82,8 +84,9 @@ def test_every_fault_hits_a_node_and_ends_before_the_load() -> None:
             assert 0 <= fault.begin.at < case.duration
             assert fault.end is not None, "no client of NetCache crashes: it preserves nothing"
             assert fault.begin.at < fault.end.at < case.duration
-            assert fault.begin.node is None or fault.begin.node in nodes
-            assert fault.begin.node == fault.end.node
+            down = fault.begin.action.goes_down
+            assert down is None or down in nodes
+            assert down == fault.end.action.comes_up
 
 
 def test_all_kinds_of_racks_loads_and_faults_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,22 +103,27 @@ def test_all_kinds_of_racks_loads_and_faults_are_drawn(monkeypatch: pytest.Monke
         counts["more keys than entries"] += load.keys > lab.cache_entries  # type: ignore[attr-defined]
         counts["in guard"] += case.idle < 1
         for fault in case.faults:
-            link = fault.begin.link
+            link = bad_link(fault)
             assert link is None or not link.heals
             kinds = [] if link is None else ["cut" if link.loss == 1 else "link"]
             if link is not None:
                 others = ("duplicate", "corrupt", "reorder", "delay")
                 kinds += [name for name in others if getattr(link, name)]
                 kinds += ["loss"] * (0 < link.loss < 1)
-            between = fault.begin.after_actions is not None
-            kinds += ["controller-restart"] * between
-            kinds += ["client-crash"] * (fault.begin.crash is not None)
-            counts.update(kinds or [fault.begin.action])
-            counts["storage kept"] += fault.end is not None and fault.end.storage == "kept"
+            begin, end = fault.begin.action, fault.end and fault.end.action
+            if isinstance(begin, Kill) and begin.after_actions is not None:
+                kinds += ["controller-restart"]
+            kinds += ["client-crash"] * isinstance(begin, Crash)
+            counts.update(kinds or [begin.NAME])
+            counts["storage kept"] += isinstance(end, Start) and end.storage == "kept"
     for what in ("rack", "racks", "spine-leaf", "closed", "open", "deletes", "shift", "in guard"):
         assert counts[what] > 5, what
     for what in ("more keys than entries", "storage kept", *USUAL_KINDS):
         assert counts[what] > 20, what
+
+
+def is_crash(fault: Fault) -> bool:
+    return isinstance(fault.begin.action, Crash)
 
 
 def test_crashes_of_clients_do_not_change_other_faults(
@@ -126,9 +134,9 @@ def test_crashes_of_clients_do_not_change_other_faults(
     monkeypatch.setitem(registry.catalogue().schemes, "netcache", changed)
     with_crashes = [generate("netcache", seed, FAULT_KINDS).faults for seed in range(20)]
     usual = [generate("netcache", seed).faults for seed in range(20)]
-    assert not any(fault.begin.crash for faults in usual for fault in faults)
+    assert not any(is_crash(fault) for faults in usual for fault in faults)
     assert without != with_crashes
-    assert without == [tuple(f for f in faults if f.begin.crash is None) for faults in with_crashes]
+    assert without == [tuple(f for f in faults if not is_crash(f)) for faults in with_crashes]
 
 
 def test_corruption_changes_no_other_draw() -> None:
@@ -139,15 +147,14 @@ def test_corruption_changes_no_other_draw() -> None:
         without = generate(scheme, seed, [kind for kind in USUAL_KINDS if kind != "corrupt"])
         kept = []
         for fault in case.faults:
-            link = fault.begin.link
+            link = bad_link(fault)
             if link is None or not link.corrupt:
                 kept.append(fault)
                 continue
             link = link.model_copy(update={"corrupt": 0.0})
             alone += link.heals
             both += not link.heals
-            begin = fault.begin.model_copy(update={"link": link})
-            kept += [] if link.heals else [fault.model_copy(update={"begin": begin})]
+            kept += [] if link.heals else [with_link(fault, link)]
         assert case.model_copy(update={"faults": tuple(kept)}) == without, (scheme, seed)
     assert alone > 50
     assert both > 50
@@ -157,7 +164,7 @@ def test_no_link_has_two_faults_at_a_time() -> None:
     for scheme, seed in itertools.product(("netcache", "distcache", "lake", "client-cache"), SEEDS):
         ends: dict[str, float] = {}
         for fault in generate(scheme, seed).faults:
-            if (link := fault.begin.link) is not None:
+            if (link := bad_link(fault)) is not None:
                 assert fault.end is not None
                 assert ends.get(link.node, -1.0) < fault.begin.at, (scheme, seed)
                 ends[link.node] = fault.end.at
@@ -166,11 +173,9 @@ def test_no_link_has_two_faults_at_a_time() -> None:
 def test_only_requested_kinds_of_faults_are_drawn() -> None:
     for seed in range(30):
         assert generate("netcache", seed, ()).faults == ()
-        actions = {
-            fault.begin.action for fault in generate("netcache", seed, ("partition",)).faults
-        }
-        assert actions <= {"partition"}
-        assert all(fault.begin.slow for fault in generate("netcache", seed, ("slow",)).faults)
+        for kind in ("partition", "slow"):
+            faults = generate("netcache", seed, (kind,)).faults
+            assert {fault.begin.action.NAME for fault in faults} <= {kind}
 
 
 @pytest.mark.parametrize("scheme", ["netcache", "distnocache"])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from netkv.model.events import LinkFault
+from netkv.events.actions.link import LinkFault
+from netkv.kits.cases.links import bad_link
 from netkv.model.spec import Poisson
 from netkv.schemes.lake import soak
 from netkv.schemes.lake.options import LakeOptions
@@ -17,7 +18,7 @@ def is_race(case: Case) -> bool:
 
 
 def links(case: Case) -> list[LinkFault]:
-    return [fault.begin.link for fault in case.faults if fault.begin.link is not None]
+    return [link for fault in case.faults if (link := bad_link(fault)) is not None]
 
 
 def test_half_of_the_cases_are_races_of_one_card() -> None:
@@ -29,7 +30,9 @@ def test_half_of_the_cases_are_races_of_one_card() -> None:
         assert 1900 < case.rack.workload.arrivals.rate * case.duration < 9100
     calm = [case for case in races if not case.faults]
     restarted = [
-        case for case in races if any(fault.begin.node == "card-0" for fault in case.faults)
+        case
+        for case in races
+        if any(fault.begin.action.goes_down == "card-0" for fault in case.faults)
     ]
     assert len(calm) > 15
     assert len(restarted) > 15
@@ -89,5 +92,5 @@ def test_races_have_faults_of_the_requested_kinds_only() -> None:
         if not is_race(case):
             continue
         assert none.faults == ()
-        assert all(fault.begin.link is not None for fault in lossy.faults)
+        assert all(bad_link(fault) is not None for fault in lossy.faults)
         assert not any(link.duplicate or link.reorder or link.delay for link in links(lossy))

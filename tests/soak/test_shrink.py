@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from netkv.events.actions.link import LinkFault
+from netkv.events.actions.slow import SlowFault
+from netkv.events.case import Fault
+from netkv.events.event import TimelineEvent
+from netkv.kits.cases.links import bad_link
 from netkv.model import layout
-from netkv.model.case import Fault
-from netkv.model.events import LinkFault, SlowFault, TimelineEvent
 from netkv.model.hardware import TopologySpec
 from netkv.model.nodes import kind_of
 from netkv.scenarios import event_validation
@@ -44,7 +47,7 @@ def smaller(case: Case, layers: int, switches: int) -> Case:
 
 
 def nodes_hit(case: Case) -> list[str | None]:
-    return [fault.begin.node for fault in case.faults]
+    return [fault.begin.action.node for fault in case.faults]
 
 
 @pytest.mark.parametrize("scheme", ["nocache", "distnocache"])
@@ -57,7 +60,8 @@ def test_faults_of_fewer_switches_make_a_valid_timeline(scheme: str) -> None:
             event_validation.check(events, lab, other.rack.workload, other.duration)
             known = layout.nodes_of(lab)
             for event in events:
-                assert event.node is None or known[event.node] is kind_of(event.node)
+                node = event.action.node
+                assert node is None or ":" in node or known[node] is kind_of(node)
             found += 1
     assert found > 20
 
@@ -66,7 +70,7 @@ def test_fault_that_corrupts_is_tried_with_it_only_and_without() -> None:
     link = LinkFault(node="client", direction="to", loss=0.1, corrupt=0.2)
     healed = LinkFault(node="client", direction="to")
     fault = Fault(begin=TimelineEvent(at=0.1, link=link), end=TimelineEvent(at=0.105, link=healed))
-    tried = [it.faults[0].begin.link for it in candidates(layers(1, 1, fault))]
+    tried = [bad_link(it.faults[0]) for it in candidates(layers(1, 1, fault))]
     assert link.model_copy(update={"corrupt": 0.0}) in tried
     assert link.model_copy(update={"loss": 0.0}) in tried
     assert healed not in tried
@@ -115,10 +119,9 @@ def test_fault_of_a_server_process_that_is_left_out_moves() -> None:
         Fault(begin=TimelineEvent(at=0.4, slow=SlowFault(node="servers-1", factor=2))),
     )  # fmt: skip
     moved = smaller(case, 2, 2).faults
-    assert moved[0].begin.node == "servers-1"
-    assert moved[1].begin.link is not None
-    assert (moved[1].begin.link.node, moved[1].begin.link.loss) == ("servers-1", 0.5)
-    assert moved[2].begin.slow == SlowFault(node="servers-1", factor=2)
+    assert moved[0].begin.action.node == "servers-1"
+    assert bad_link(moved[1]) == LinkFault(node="servers-1", loss=0.5)
+    assert moved[2].begin == TimelineEvent(at=0.4, slow=SlowFault(node="servers-1", factor=2))
 
 
 def test_fault_of_a_cable_moves_or_is_left_out() -> None:
@@ -129,7 +132,7 @@ def test_fault_of_a_cable_moves_or_is_left_out() -> None:
         )
 
     def cables_cut(case: Case) -> list[str]:
-        return [fault.begin.link.node for fault in case.faults if fault.begin.link]
+        return [link.node for fault in case.faults if (link := bad_link(fault))]
 
     names = ("edge-0:spine1-0", "spine1-1:spine2-2", "spine2-2:leaf-1")
     case = layers(3, 3, *(cut(at, name) for at, name in enumerate(names, start=1)))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netkv.model.case import Fault
+from netkv.events.case import Fault
 from netkv.soak.case import Case, load
 from netkv.soak.run import play
 
@@ -33,8 +33,8 @@ def _of(seed: int, faults: Sequence[Fault]) -> Case:
 
 
 def test_kill_of_client_and_switch_loses_their_records() -> None:
-    assert CLIENT.begin.crash == "client"
-    assert SWITCH.begin.kill == "switch"
+    assert CLIENT.begin.describe() == "crash client"
+    assert SWITCH.begin.describe() == "kill switch"
     kinds = _kinds([CLIENT, SWITCH])
     assert kinds, "nothing was lost"
     assert kinds <= {"stale-read", "lost-write", "not-linearizable"}

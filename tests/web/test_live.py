@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import APIResponse, Browser, Page, Route, expect
 
 from netkv.api.server import bound
-from netkv.model.events import TimelineEvent
+from netkv.events.event import TimelineEvent
 from netkv.runs import Store, StoreSink
 from netkv.scenarios.changes import Changes
 from netkv.scenarios.results import RunEvent
@@ -203,7 +203,7 @@ def test_fault_of_a_scenario_is_shaded_until_it_is_healed(served: Served, page: 
             (9, {"kill": "servers-0"}),
             (15, {"partition": "controller"}),
         ):
-            done = changes.fields(TimelineEvent(at=at, **action), "scenario")
+            done = changes.fields(TimelineEvent(at=at, **action).action, "scenario")
             sink.event(run.id, RunEvent(time=at, **done))
     page.goto(f"{served.url}/#/live/gslow?run=slow")
     wait_for_points(page, 20)

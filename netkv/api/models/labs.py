@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, create_model
 
 from netkv.api.models.base import Model, RequestModel
 from netkv.api.models.fields import Changes, PlainName, Seed
+from netkv.events.catalogue import IN_SCENARIOS
+from netkv.events.event import options
 from netkv.live.diagram import Kind, PictureLink, PictureNode
-from netkv.model.events import LinkFault, SlowFault
 from netkv.model.hardware import Executor, Fabric, Target
-from netkv.model.nodes import Storage
 from netkv.model.report import Change
-from netkv.model.spec import Shift
 from netkv.p4rt.inspection import CounterInfo, TableInfo
 from netkv.scenarios.lab_options import LabOptions
 from netkv.scenarios.results import RecoveryDetails
@@ -21,7 +20,6 @@ from netkv.scenarios.results import RecoveryDetails
 MAX_WAIT_S = 120.0
 
 LabState = Literal["starting", "ready", "degraded", "failed", "broken", "dead"]
-Text = Annotated[str, Field(max_length=200)]
 
 
 class LabRequest(RequestModel):
@@ -156,7 +154,9 @@ class FaultInForce(Model):
     id: int
     """Its number, as in `change.begins` of the event with which it began."""
     action: str
-    """As in a request: `kill`, `stop`, `link`, `partition` or `slow`."""
+    """As in a request, such as `kill` or `link`."""
+    target: str
+    """What is impaired, as in `change.target` of that event."""
     node: str
     """The node or cable."""
     text: str
@@ -336,12 +336,7 @@ class LabSamples(Model):
     samples: list[LabSample]
 
 
-class FaultRequest(RequestModel):
-    """A fault to inject now; it has exactly one action.
-
-    Actions are those of the events of a scenario (docs/use/scenarios.md).
-    """
-
+class _FaultRequest(RequestModel):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
@@ -353,34 +348,24 @@ class FaultRequest(RequestModel):
         }
     )
 
-    stop: Text | None = None
-    """Stop this node as an operator would."""
-    kill: Text | None = None
-    """Kill this node as a power cut would."""
-    start: Text | None = None
-    """Start this node again."""
-    crash: Literal["client"] | None = None
-    """Only with schemes whose clients keep records."""
-    storage: Storage | None = None
-    """With `start` of servers: whether they still have their records."""
-    link: LinkFault | None = None
-    """Loss, duplicates, corruption, reordering or delay of frames on the link of a node, or on a
-    cable."""
-    partition: Literal["controller"] | None = None
-    """Interrupt the control channel."""
-    heal: Literal["controller"] | None = None
-    """Restore the control channel."""
-    slow: SlowFault | None = None
-    """Make servers with `lab.service_rate` slower."""
-    rate: Annotated[float, Field(gt=0, le=1e9)] | None = None
-    """From now on the load is an open loop with this rate."""
-    outstanding: Annotated[int, Field(ge=1, le=65536)] | None = None
-    """From now on the load is a closed loop."""
-    shift: Shift | None = None
-    """One popularity shift (its `every` is ignored)."""
-    duration: Annotated[float, Field(gt=0, le=86_400)] | None = None
-    """Seconds after which the fault is healed: the node is started, the link in order, the channel
-    restored, the servers as fast as before. Left out: it lasts."""
+
+if TYPE_CHECKING:
+    FaultRequest = _FaultRequest
+else:
+    # With the options of all actions that a live rack supports.
+    FaultRequest = create_model(
+        "FaultRequest",
+        __base__=_FaultRequest,
+        __module__=__name__,
+        __doc__="""A fault to inject now; it has exactly one action.
+
+    Actions are those of the events of a scenario (docs/use/scenarios.md).
+    """,
+        **options(IN_SCENARIOS, live=True),
+        # Seconds after which the fault is healed: the node is started, the link in order, the
+        # channel restored, the servers as fast as before. Left out: it lasts.
+        duration=(Annotated[float, Field(gt=0, le=86_400)] | None, None),
+    )
 
 
 class LoadRequest(RequestModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
 from fastapi.concurrency import run_in_threadpool
@@ -34,9 +34,10 @@ from netkv.api.models.labs import (
 from netkv.api.models.programs import Packet
 from netkv.api.parameters import Name
 from netkv.api.problems import responses
-from netkv.errors import MisfitError, OptionsError, UsageError, sentence
+from netkv.errors import FieldError, MisfitError, OptionsError, UsageError, sentence
+from netkv.events.event import action_of
 from netkv.labs import daemon
-from netkv.live import log_file
+from netkv.live import log_file, state
 from netkv.live.feed import MAX_SAMPLES
 from netkv.p4rt.inspection import CounterValue, TableContents
 from netkv.scenarios.requests import MAX_CAPTURE_S, MAX_FRAMES, MAX_KEYS
@@ -121,7 +122,7 @@ def router(context: Context) -> APIRouter:
         lab = labs.find(name)
         event = request.model_dump(mode="json", exclude_none=True)
         duration = event.pop("duration", None)
-        _check_target(lab.name, request)
+        _check_target(lab, event)
         labs.request(lab, {"do": "fault", "event": event, "duration": duration}, _START_S)
         return [FaultInForce(**it) for it in labs.status(lab).get("faults", [])]
 
@@ -332,13 +333,13 @@ def _named_wrongly(request: LabRequest) -> str:
     return ""
 
 
-def _check_target(name: str, request: FaultRequest) -> None:
+def _check_target(lab: state.Lab, event: dict[str, Any]) -> None:
     """Raises `NotFoundError` if the target of a fault is no node or cable of the lab."""
-    target = request.stop or request.kill or request.start or request.crash
-    if request.link is not None:
-        target = request.link.node
-    elif request.slow is not None:
-        target = request.slow.node
+    try:
+        target = action_of(event).node
+    except FieldError as error:
+        field = ".".join(str(part) for part in error.path)
+        raise RequestFieldError(sentence(str(error)), field) from None
     # The names of the switches at the ends of a cable.
     for node in () if target is None else target.split(":"):
-        labs.check_node(labs.find(name), node)
+        labs.check_node(lab, node)

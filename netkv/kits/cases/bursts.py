@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from netkv.events.case import Fault, GenericCase
+from netkv.events.event import TimelineEvent
+from netkv.events.random_faults import QUIET, FaultKind
 from netkv.kits.cases.random_draw import RandomDraw
 from netkv.model import layout
-from netkv.model.case import Fault, GenericCase
-from netkv.model.events import FaultKind, TimelineEvent
 from netkv.model.network import names_of_layers
 from netkv.model.nodes import Controller, Servers, Storage, Switch, kind_of, partitions
-from netkv.model.random_faults import QUIET
 
 SHARE = 0.5
 """Of the cases with several layers."""
@@ -66,7 +66,7 @@ def _chains(case: GenericCase) -> list[_Chain]:
 
 
 def _is_failure(fault: Fault) -> bool:
-    node = fault.begin.node
+    node = fault.begin.action.goes_down
     return node is not None and kind_of(node) in (Switch, Controller, Servers)
 
 

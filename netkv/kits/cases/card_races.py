@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from netkv.events import random_faults as faults
+from netkv.events.actions.link import Direction, LinkFault
+from netkv.events.case import Fault, GenericCase
+from netkv.events.event import TimelineEvent
+from netkv.events.random_faults import FaultKind
 from netkv.kits.cases.corruption import HIGH, source
 from netkv.kits.cases.random_draw import RandomDraw
 from netkv.metrics.card_counts import of_name
-from netkv.model import random_faults as faults
-from netkv.model.case import Fault, GenericCase
-from netkv.model.events import Direction, FaultKind, LinkFault, TimelineEvent
 from netkv.model.hardware import TopologySpec
 from netkv.model.nodes import Client, Servers
 from netkv.model.profile import LinkModel, Profile, ServerModel, Time
@@ -122,7 +124,7 @@ def _restarts(events: Sequence[TimelineEvent]) -> Iterator[Fault]:
     """The faults of a schedule of restarts."""
     down: dict[str, TimelineEvent] = {}
     for event in events:
-        name = str(event.node)
+        name = str(event.action.node)
         if (begin := down.pop(name, None)) is None:
             down[name] = event
         else:
@@ -174,9 +176,7 @@ def time_at_server(case: GenericCase) -> float:
     work = sum(time.mean + time.spread for time in times) * 1e-6
     at_server = SLOW * work + server.queue * work / server.cores
     if lab.service_rate is not None:
-        slow = max(
-            (fault.begin.slow.factor for fault in case.faults if fault.begin.slow), default=1
-        )
+        slow = max((fault.begin.action.slowdown or 1 for fault in case.faults), default=1)
         at_server += slow * lab.queue_limit / lab.service_rate
     return at_server
 

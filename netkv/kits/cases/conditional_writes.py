@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from netkv.events.case import GenericCase
 from netkv.kits.cases.random_draw import RandomDraw
-from netkv.model.case import GenericCase
 
 
 def with_conditional_writes(draw: RandomDraw, case: GenericCase) -> GenericCase:

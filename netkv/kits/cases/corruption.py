@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TypeVar
 
+from netkv.events import random_faults as faults
+from netkv.events.case import Fault, GenericCase
+from netkv.events.event import TimelineEvent
+from netkv.kits.cases.links import bad_link, with_link
 from netkv.kits.cases.random_draw import RandomDraw
-from netkv.model import random_faults as faults
-from netkv.model.case import Fault, GenericCase
-from netkv.model.events import TimelineEvent
 from netkv.model.nodes import Node
 
 CaseT = TypeVar("CaseT", bound=GenericCase)
@@ -50,10 +51,9 @@ def with_corruption(case: CaseT, optional: Collection[type[Node]]) -> CaseT:
 
 def _corrupting(draw: RandomDraw, fault: Fault, high: float) -> Fault:
     """A fault of a link that corrupts, too; another one as it is."""
-    if (link := fault.begin.link) is None or not draw.chance(_OF_FAULTS):
+    if (link := bad_link(fault)) is None or not draw.chance(_OF_FAULTS):
         return fault
-    link = link.model_copy(update={"corrupt": draw.scale(_LOW / 2, high)})
-    return fault.model_copy(update={"begin": fault.begin.model_copy(update={"link": link})})
+    return with_link(fault, link.model_copy(update={"corrupt": draw.scale(_LOW / 2, high)}))
 
 
 def _alone(
@@ -72,21 +72,22 @@ def _alone(
     )
     begun: dict[str, TimelineEvent] = {}
     for event in events:
-        assert event.link is not None, "only links corrupt"
-        if (begin := begun.pop(event.link.node, None)) is None:
-            begun[event.link.node] = event
-        elif not any(_meets(begin, event, fault) for fault in case.faults):
-            assert begin.link is not None, "a fault of a link begins and ends at that link"
-            link = begin.link.model_copy(update={"corrupt": draw.scale(_LOW / 2, high)})
-            yield Fault(begin=begin.model_copy(update={"link": link}), end=event)
+        node = str(event.action.node)
+        if (begin := begun.pop(node, None)) is None:
+            begun[node] = event
+            continue
+        found = Fault(begin=begin, end=event)
+        if not any(_meet(found, other) for other in case.faults):
+            link = bad_link(found)
+            assert link is not None, "only links corrupt"
+            yield with_link(found, link.model_copy(update={"corrupt": draw.scale(_LOW / 2, high)}))
 
 
-def _meets(begin: TimelineEvent, end: TimelineEvent, other: Fault) -> bool:
-    """Whether another fault is of the same link and of the same time."""
+def _meet(fault: Fault, other: Fault) -> bool:
+    """Whether faults are of the same link and of the same time. `fault` has an end."""
+    assert fault.end is not None, "a fault of a link ends"
     return (
-        other.begin.link is not None
-        and begin.link is not None
-        and other.begin.link.node == begin.link.node
-        and other.begin.at <= end.at
-        and (other.end is None or begin.at <= other.end.at)
+        other.begin.action.target == fault.begin.action.target
+        and other.begin.at <= fault.end.at
+        and (other.end is None or fault.begin.at <= other.end.at)
     )

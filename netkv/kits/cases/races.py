@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from netkv.events.actions.link import LinkFault
+from netkv.events.case import Fault, GenericCase
+from netkv.events.event import TimelineEvent
+from netkv.events.random_faults import QUIET
 from netkv.kits.cases.random_draw import RandomDraw
-from netkv.model.case import Fault, GenericCase
-from netkv.model.events import LinkFault, TimelineEvent
 from netkv.model.nodes import Controller, Servers, partitions
-from netkv.model.random_faults import QUIET
 from netkv.model.spec import Poisson
 
 _DIGITS = 6
@@ -56,7 +57,7 @@ def held_back(case: GenericCase, share: float, span: float) -> list[LinkFault]:
 
 def with_faults(case: GenericCase, faults: Iterable[Fault]) -> GenericCase:
     """The case with faults in place of all but those of the controller."""
-    kept = [it for it in case.faults if it.begin.node == Controller.NAME]
+    kept = [it for it in case.faults if it.begin.action.goes_down == Controller.NAME]
     ordered = sorted((*kept, *faults), key=lambda fault: fault.begin.at)
     return case.model_copy(update={"faults": tuple(ordered)})
 

@@ -17,11 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from netkv.events.actions.link import LinkFault
+from netkv.events.case import Fault, GenericCase
+from netkv.events.random_faults import FaultKind
 from netkv.kits.cases.card_races import answers_too_old, lateness, longest, race, time_at_server
 from netkv.kits.cases.conditional_writes import with_conditional_writes
+from netkv.kits.cases.links import bad_link
 from netkv.kits.cases.random_draw import RandomDraw
-from netkv.model.case import Fault, GenericCase
-from netkv.model.events import FaultKind, LinkFault
 from netkv.model.nodes import ClientCard
 from netkv.schemes.client_cache.options import ClientCacheOptions
 
@@ -93,8 +95,7 @@ def _with_clients(case: GenericCase, functions: int) -> GenericCase:
 
 
 def _is_of_other_card(fault: Fault) -> bool:
-    begin = fault.begin
-    node = begin.link.node if begin.link is not None else begin.node or ""
+    node = fault.begin.action.node or ""
     return node.startswith(ClientCard.NAME) and node != _CARD
 
 
@@ -109,8 +110,9 @@ def _other_writers(case: GenericCase, isolated: bool, behind: int) -> dict[str, 
 def _links(case: GenericCase) -> Iterator[LinkFault]:
     """The faults of links on which packets are between card and server."""
     for fault in case.faults:
-        if fault.begin.link is not None and _is_beyond(fault.begin.link):
-            yield fault.begin.link
+        link = bad_link(fault)
+        if link is not None and _is_beyond(link):
+            yield link
 
 
 def _is_beyond(link: LinkFault) -> bool:
@@ -121,7 +123,7 @@ def _is_beyond(link: LinkFault) -> bool:
 def _copies(case: GenericCase, *, beyond: bool) -> bool:
     """Whether a link beyond the card, or one before it, copies packets. One beyond copies replies;
     a card gets a request twice only if one before it copies requests."""
-    links = (fault.begin.link for fault in case.faults)
+    links = map(bad_link, case.faults)
     return any(
         link is not None and link.duplicate > 0 and _is_beyond(link) == beyond for link in links
     )

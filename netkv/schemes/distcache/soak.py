@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from netkv.events.actions.link import LinkFault
+from netkv.events.case import Fault, GenericCase
+from netkv.events.event import CaseEvent, TimelineEvent
+from netkv.events.random_faults import QUIET, FaultKind
 from netkv.kits.cases.bursts import with_bursts
 from netkv.kits.cases.random_draw import RandomDraw
-from netkv.model.case import ConnectionEvent, Fault, GenericCase
-from netkv.model.events import FaultKind, LinkFault, TimelineEvent
 from netkv.model.network import names_of_layers
 from netkv.model.nodes import Servers, partitions
-from netkv.model.random_faults import QUIET, target_of
 
 SHARE = 0.5
 """Of the cases with two layers, for each of rules 2 and 3."""
@@ -43,8 +44,8 @@ def adapt(draw: RandomDraw, case: GenericCase, kinds: Sequence[FaultKind]) -> Ge
     if own.chance(SHARE) and "kill" in kinds and "loss" in kinds:
         found += _restarts(own, case)
     found = [it for it in found if it.end and it.end.at < case.duration * (1 - QUIET)]
-    taken = {target_of(event) for it in found for event in it.events}
-    others = [it for it in case.faults if target_of(it.begin) not in taken]
+    taken = {event.action.target for it in found for event in it.events}
+    others = [it for it in case.faults if it.begin.action.target not in taken]
     faults = sorted((*others, *found), key=lambda fault: fault.begin.at)
     return case.model_copy(update={"faults": tuple(faults)})
 
@@ -60,8 +61,8 @@ def _disconnections(draw: RandomDraw, case: GenericCase) -> Iterator[Fault]:
             end = round(at + draw.scale(0.05, 0.4), _DIGITS)
             last = max(last, end)
             yield Fault(
-                begin=ConnectionEvent(at=at, disconnect=name),
-                end=ConnectionEvent(at=end, connect=name),
+                begin=CaseEvent(at=at, disconnect=name),
+                end=CaseEvent(at=end, connect=name),
             )
 
 

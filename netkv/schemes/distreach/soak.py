@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from netkv.events.actions.link import LinkFault
+from netkv.events.case import GenericCase
+from netkv.events.random_faults import FaultKind
 from netkv.kits.cases.bursts import with_bursts
 from netkv.kits.cases.races import held_back, killed, loaded, whole, with_faults
 from netkv.kits.cases.random_draw import RandomDraw
 from netkv.model import layout
-from netkv.model.case import GenericCase
-from netkv.model.events import FaultKind, LinkFault
 from netkv.model.hardware import TopologySpec
 from netkv.model.network import names_of_layers
 from netkv.schemes.distreach.control_plane import DistReach

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from netkv.events.case import GenericCase
+from netkv.events.random_faults import FaultKind
 from netkv.kits.cases.races import held_back, killed, loaded, whole, with_faults
 from netkv.kits.cases.random_draw import RandomDraw
-from netkv.model.case import GenericCase
-from netkv.model.events import FaultKind
 from netkv.model.nodes import Switch
 
 RACES = 0.3

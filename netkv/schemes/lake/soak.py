@@ -17,11 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from netkv.events.actions.link import LinkFault
+from netkv.events.case import Fault, GenericCase
+from netkv.events.random_faults import FaultKind
 from netkv.kits.cases.card_races import answers_too_old, lateness, longest, race, time_at_server
 from netkv.kits.cases.conditional_writes import with_conditional_writes
+from netkv.kits.cases.links import bad_link, with_link
 from netkv.kits.cases.random_draw import RandomDraw
-from netkv.model.case import Fault, GenericCase
-from netkv.model.events import FaultKind, LinkFault
 from netkv.model.nodes import Card, Servers
 from netkv.model.spec import Poisson
 from netkv.schemes.lake.options import BUILT_ELEMENTS, LakeOptions
@@ -79,13 +81,13 @@ def _visible_at_once(case: GenericCase) -> GenericCase:
 
 def _without_copies(fault: Fault) -> Fault | None:
     """The fault of a link before the card, without copies; None for another one."""
-    link = fault.begin.link
+    link = bad_link(fault)
     if link is None or link.node.startswith(Servers.NAME):
         return None
     good = link.model_copy(update={"duplicate": 0.0})
     if good.heals:
         return None
-    return fault.model_copy(update={"begin": fault.begin.model_copy(update={"link": good})})
+    return with_link(fault, good)
 
 
 def packet_lifetime(case: GenericCase) -> float:
@@ -106,7 +108,7 @@ def check(rack: PlayedRack, read_back: Callable[[], int]) -> str | None:
 def of_servers(case: GenericCase) -> Iterator[LinkFault]:
     """The faults of links between cards and servers."""
     for fault in case.faults:
-        link = fault.begin.link
+        link = bad_link(fault)
         if link is not None and link.node.startswith(Servers.NAME):
             yield link
 
@@ -118,7 +120,7 @@ def copies_replies(case: GenericCase) -> bool:
 
 def copies_requests(case: GenericCase) -> bool:
     """Whether a request may pass a card twice."""
-    links = (fault.begin.link for fault in case.faults)
+    links = map(bad_link, case.faults)
     return any(
         link is not None and link.duplicate and not link.node.startswith(Servers.NAME)
         for link in links

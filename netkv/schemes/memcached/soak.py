@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from netkv.events.case import GenericCase
+from netkv.events.random_faults import FaultKind
 from netkv.kits.cases.conditional_writes import with_conditional_writes
 from netkv.kits.cases.random_draw import RandomDraw
-from netkv.model.case import GenericCase
-from netkv.model.events import FaultKind
 
 
 def adapt(

@@ -13,9 +13,6 @@ const UP = new Set(["started", "ready"]);
 /** Names of what overlaps, in the label of a band; with random faults it may be dozens. */
 const MAX_NAMED = 2;
 
-/** Changes of nodes: the events of their outages follow, and show also the outages that nobody has caused. */
-const OF_NODES = new Set(["kill", "stop", "start"]);
-
 /**
  * Shaded bands with labels for outages, faults of links and recoveries, thin lines for popularity shifts and notes.
  *
@@ -53,8 +50,8 @@ export function disturbances(shown) {
         recovering.push([up.get(event.node) ?? event.time - seconds, event.time, "recovery"]);
         up.delete(event.node);
         begun.delete(event.node);
-      } else if (event.change && OF_NODES.has(event.change.action)) {
-        continue;
+      } else if (event.change?.target === "node") {
+        continue; // the events of outages follow, and show also the outages that nobody has caused
       } else if (event.change && (event.change.begins != null || event.change.ends.length)) {
         for (const number of event.change.ends) {
           const fault = faults.get(number);

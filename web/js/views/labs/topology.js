@@ -112,10 +112,9 @@ function link({ kind, from, to, ends, down, nodes }, labelled, updates) {
     const sample = known?.samples.at(-1);
     const rates = counted ? linkRates(names, sample) : null;
     const faulty = (known?.update.faults ?? []).some(
-      (fault) => fault.action === "link" && (nodes.includes(fault.node) || fault.node === ends.join(":")),
+      (fault) => fault.target === "link" && (nodes.includes(fault.node) || fault.node === ends.join(":")),
     );
-    const partitioned =
-      kind === "control" && (known?.update.faults ?? []).some((fault) => fault.action === "partition");
+    const partitioned = kind === "control" && (known?.update.faults ?? []).some((fault) => fault.target === "channel");
     group.classList.toggle("faulty", faulty || partitioned);
     group.classList.toggle("chosen", ends.includes(chosen) || nodes.includes(chosen));
     const both = rates ? rates.to + rates.from : 0;

@@ -94,7 +94,6 @@ const BEGINNINGS = {
   min: 1,
   max: 16,
   mean: 8.6,
-  factor: 4,
 };
 
 /** A first value of a shape. @param {Node} root @param {Node} arm @param {string} [name] name of the option @returns {any} */
@@ -110,7 +109,7 @@ export function beginning(root, arm, name = "") {
   }
   if (arm.type === "array") return [];
   if (arm.type === "boolean") return false;
-  if (arm.type === "string") return name === "node" ? "servers-0" : "";
+  if (arm.type === "string") return "";
   return BEGINNINGS[name] ?? arm.minimum ?? 1;
 }
 

@@ -6,10 +6,8 @@ import * as schema from "./schema.js";
 
 /** @typedef {import("./fields.js").Form} Form */
 /** @typedef {import("./fields.js").Field} Field */
-/** @typedef {{ at: number, action: string, node: string | null, text: string }} Shown */
+/** @typedef {{ at: number, outage: string, node: string, text: string }} Shown */
 
-/** Options of an event that belong to its action. */
-const FURTHER = ["after_actions", "storage"];
 /** Height of the picture in pixels, and its width before it is laid out. */
 const WIDTH = 640;
 const HEIGHT = 92;
@@ -19,7 +17,8 @@ const LEVELS = [14, 27, 40];
 /** @param {Form} form @returns {Field} */
 export function timeline(form) {
   const model = schema.resolved(form.root, form.root.properties.events.items);
-  const actions = Object.keys(model.properties).filter((name) => name !== "at" && !FURTHER.includes(name));
+  const actions = Object.keys(model.properties).filter((name) => "beginning" in model.properties[name]);
+  const further = Object.keys(model.properties).filter((name) => "of" in model.properties[name]);
   const picture = make("div", { class: "timeline" });
   const place = make("ol", { class: "rows plain", id: "option-events", tabindex: "-1" });
   const error = make("p", { class: "problem", role: "alert", hidden: true });
@@ -44,7 +43,7 @@ export function timeline(form) {
       width: picture.clientWidth || WIDTH,
       warmup: number("warmup"),
       duration: number("duration"),
-      events: events().map((event) => shown(event, actionOf(event))),
+      events: events().map((event) => shown(form.root, model, event, actionOf(event))),
       shift,
     };
     const now = JSON.stringify(look);
@@ -59,6 +58,12 @@ export function timeline(form) {
     return typeof value === "number" && Number.isFinite(value) ? value : 0;
   };
   const actionOf = (/** @type {any} */ event) => actions.find((name) => event?.[name] != null) ?? "";
+  /** Options besides the action that an event has, or may have. */
+  const furtherOf = (/** @type {any} */ event) =>
+    further.filter((name) => {
+      const { action, node } = model.properties[name].of;
+      return event?.[name] != null || String(event?.[action] ?? "").startsWith(node);
+    });
 
   /** A time for a new event: behind the last one, in the measured part. */
   function later() {
@@ -79,42 +84,30 @@ export function timeline(form) {
           form.change([
             {
               path,
-              value: {
-                at: event.at,
-                [choose.value]:
-                  schema.beginning(
-                    form.root,
-                    schema.option(form.root, model.properties[choose.value]).arms[0],
-                    choose.value,
-                  ) || node(choose.value),
-              },
+              value: { at: event.at, [choose.value]: model.properties[choose.value].beginning },
             },
           ]),
       },
       ...actions.map((name) => make("option", { value: name, selected: name === action }, name)),
     );
+    const about = action ? schema.option(form.root, model.properties[action]) : null;
     const fields = [
       field(form, [...path, "at"], model.properties.at, { bare: true, label: "At" }),
-      ...(action
+      ...(about
         ? [
             field(
               form,
               [...path, action],
-              { ...model.properties[action], anyOf: schema.option(form.root, model.properties[action]).arms },
+              { ...model.properties[action], anyOf: about.arms },
               {
                 bare: true,
-                label: action === "link" || action === "shift" || action === "slow" ? "" : "Node or value",
+                label: about.arms[0].properties ? "" : "Node or value",
                 suggestions: nodes(form),
               },
             ),
           ]
         : []),
-      ...FURTHER.filter(
-        (name) =>
-          event?.[name] != null ||
-          (name === "storage" && String(event?.start).startsWith("servers")) ||
-          (name === "after_actions" && event?.kill === "controller"),
-      ).map((name) => field(form, [...path, name], model.properties[name], { bare: true })),
+      ...furtherOf(event).map((name) => field(form, [...path, name], model.properties[name], { bare: true })),
     ];
     const wrong = make("p", { class: "problem", role: "alert", hidden: true });
     const remove = make(
@@ -161,13 +154,7 @@ export function timeline(form) {
   return {
     element: make("div", { class: "option", "data-path": "events" }, picture, place, add, error),
     update() {
-      const key = JSON.stringify(
-        events().map((event) => [
-          actionOf(event),
-          event?.kill === "controller",
-          String(event?.start).startsWith("servers"),
-        ]),
-      );
+      const key = JSON.stringify(events().map((event) => [actionOf(event), ...furtherOf(event)]));
       if (key !== drawn) {
         drawn = key;
         inner = [];
@@ -180,12 +167,20 @@ export function timeline(form) {
   };
 }
 
-/** @param {any} event @param {string} action @returns {Shown} */
-function shown(event, action) {
+/**
+ * @param {schema.Node} root
+ * @param {schema.Node} model
+ * @param {any} event
+ * @param {string} action
+ * @returns {Shown}
+ */
+function shown(root, model, event, action) {
   const value = event?.[action];
-  const node = ["kill", "stop", "start"].includes(action) ? String(value) : (value?.node ?? null);
-  const text = typeof value === "object" && value ? [value.node ?? value.kind ?? ""].join("") : String(value ?? "");
-  return { at: Number(event?.at) || 0, action, node, text: `${action} ${text}`.trim() };
+  const about = model.properties[action];
+  // Of several options, the one that must be given names the node, or says what happens.
+  const first = about && schema.option(root, about).arms[0].required?.[0];
+  const node = String((typeof value === "object" && value ? value[first] : value) ?? "");
+  return { at: Number(event?.at) || 0, outage: about?.outage ?? "", node, text: `${action} ${node}`.trim() };
 }
 
 /** Names that events may use. @param {Form} form */
@@ -202,11 +197,6 @@ function nodes(form) {
   ];
 }
 
-/** @param {string} action */
-function node(action) {
-  return action === "partition" || action === "heal" ? "controller" : "switch";
-}
-
 /** @param {{ width: number, warmup: number, duration: number, events: Shown[], shift: any }} look */
 function paint({ width, warmup, duration, events, shift }) {
   const whole = warmup + duration || 1;
@@ -218,9 +208,9 @@ function paint({ width, warmup, duration, events, shift }) {
     draw("rect", { x: inside(from), y: top, width: Math.max(2, inside(to) - inside(from)), height: bar, class: kind });
   const sorted = [...events].sort((a, b) => a.at - b.at);
   const outages = sorted
-    .filter((each) => each.action === "kill" || each.action === "stop")
+    .filter((each) => each.outage === "begins")
     .map((each) => {
-      const end = sorted.find((other) => other.action === "start" && other.node === each.node && other.at >= each.at);
+      const end = sorted.find((other) => other.outage === "ends" && other.node === each.node && other.at >= each.at);
       return rect(each.at, end?.at ?? duration, "outage");
     });
   const every = typeof shift?.every === "number" && shift.every > 0 ? shift.every : shift ? 10 : 0;
@@ -235,7 +225,7 @@ function paint({ width, warmup, duration, events, shift }) {
     const right = place > 0.75 * width;
     return draw(
       "g",
-      { class: `mark mark-${each.action}` },
+      { class: "mark" },
       draw("line", { x1: place, x2: place, y1: level, y2: top + bar }),
       draw(
         "text",

@@ -4,46 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self, TypeAlias
+from typing import Annotated, Any, Self, TypeAlias
 
 from pydantic import Field
 
-from netkv.model.events import TimelineEvent
+from netkv.events.event import CaseEvent, TimelineEvent
 from netkv.model.profile import Profile
 from netkv.model.spec import GenericRack
 from netkv.options import Spec
 
-
-class ConnectionEvent(TimelineEvent):
-    """A switch loses its connection to the controller, or has it again. The switch runs on. Only
-    the simulator can do that."""
-
-    ACTIONS: ClassVar[tuple[str, ...]] = (*TimelineEvent.ACTIONS, "disconnect", "connect")
-
-    disconnect: str | None = None
-    """The connection of this switch is lost. The controller notices that as it would notice that
-    the switch has stopped."""
-    connect: str | None = None
-    """This switch has its connection again."""
-
-    @property
-    def node(self) -> str | None:
-        """The switch."""
-        return self.disconnect or self.connect
-
-
-Event: TypeAlias = TimelineEvent | ConnectionEvent
+AnyEvent: TypeAlias = TimelineEvent | CaseEvent
 
 
 class Fault(Spec):
     """A fault from its beginning to its end, in seconds of load."""
 
-    begin: Event
-    end: Event | None = None
+    begin: AnyEvent
+    end: AnyEvent | None = None
     """None: the fault has no duration."""
 
     @property
-    def events(self) -> tuple[Event, ...]:
+    def events(self) -> tuple[AnyEvent, ...]:
         """Beginning and end."""
         return (self.begin,) if self.end is None else (self.begin, self.end)
 
@@ -68,7 +49,7 @@ class GenericCase(Spec):
     """The faults, in the order of their beginnings."""
 
     @property
-    def schedule(self) -> list[tuple[Event, Fault]]:
+    def schedule(self) -> list[tuple[AnyEvent, Fault]]:
         """Beginnings and ends of all faults, in the order of their times."""
         events = [(event, fault) for fault in self.faults for event in fault.events]
         return sorted(events, key=lambda each: each[0].at)

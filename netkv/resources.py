@@ -34,9 +34,16 @@ def programs() -> dict[str, Path]:
     return {file.stem: file for file in found if file.stem == file.parent.name}
 
 
-def scenarios() -> list[Path]:
-    """The scenario files that ship, by name."""
-    return sorted(path("scenarios").glob("*.yaml"), key=lambda file: file.stem)
+def scenarios() -> dict[str, Path]:
+    """The scenario files that ship, by name: `NAME.yaml`, in a folder if it is about one scheme.
+
+    Raises `NetkvError` if two have one name.
+    """
+    found: dict[str, Path] = {}
+    for file in sorted(path("scenarios").rglob("*.yaml"), key=lambda file: file.stem):
+        if (other := found.setdefault(file.stem, file)) != file:
+            raise NetkvError(f"Two scenarios have the name '{file.stem}': {other} and {file}.")
+    return found
 
 
 def package() -> Path:

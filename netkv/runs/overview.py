@@ -75,7 +75,7 @@ def of_scenario(scenario: Scenario, wall_time: WallTime) -> Overview:
 def shipped() -> list[Overview]:
     """The scenarios that come with netkv, by name."""
     finished = default_store.finished()
-    files = resources.scenarios()
+    files = list(resources.scenarios().values())
     kept = {} if finished is None else _kept()
     entries = {
         str(file): entry

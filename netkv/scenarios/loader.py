@@ -51,7 +51,7 @@ def find(name: str) -> FilePath:
         if not as_path.is_file():
             raise UsageError(f"There is no scenario file '{name}'.")
         return as_path
-    files = {file.stem: file for file in resources.scenarios()}
+    files = resources.scenarios()
     if name not in files:
         raise UsageError(
             f"There is no scenario '{name}'.\n  {suggest(name, files, label='Scenarios')} "

@@ -35,7 +35,6 @@ def _possible(scheme: Scheme) -> Iterator[Place]:
     name, module = scheme.name, scheme.name.replace("-", "_")
     yield Place(_declaration(scheme), "declaration, options, control plane, metrics, cases")
     p4, fpga = resources.path("p4"), resources.path("fpga")
-    scenarios = resources.path("scenarios")
     programs = dict.fromkeys((scheme.program_path, *scheme.other_paths.values()))
     for folder in dict.fromkeys(path.parent for path in programs):
         shared = folder.name != module and folder.is_relative_to(p4)
@@ -47,8 +46,7 @@ def _possible(scheme: Scheme) -> Iterator[Place]:
             yield Place(roles / role, f"the role '{role}'", role not in (name, module))
     yield Place(fpga / "designs" / f"{name}.toml", "design of its cards")
     yield Place(fpga / "rtl" / module, "RTL of its cards")
-    for file in sorted((*scenarios.glob(f"{name}.yaml"), *scenarios.glob(f"{name}-*.yaml"))):
-        yield Place(file, "scenario")
+    yield Place(resources.path("scenarios") / module, "scenarios")
     if root is not None:
         docs, tests = root / "docs" / "schemes", root / "tests"
         yield Place(tests / "schemes" / module, "tests of the control plane")

@@ -128,7 +128,7 @@ def test_files_of_a_scheme_are_all_that_has_its_name(netkv: Netkv) -> None:
         *("netkv/schemes/distreach", "p4/distreach", "engine/roles/src/distreach"),
         *("tests/schemes/distreach", "tests/p4programs/distreach"),
         *("docs/schemes/distreach.md", "docs/schemes/distreach-evaluation.md"),
-        "scenarios/distreach-skew.yaml",
+        "scenarios/distreach",
     } <= own
     shown = netkv("scheme", "files", "distreach", COLUMNS="300").out
     assert "p4/nocache/" in shown

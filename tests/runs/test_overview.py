@@ -40,7 +40,9 @@ def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Planned:
     folder.mkdir()
     for name in ("quickstart", "netcache-skew"):
         shutil.copy(loader.find(name), folder)
-    monkeypatch.setattr(resources, "scenarios", lambda: sorted(folder.glob("*.yaml")))
+    monkeypatch.setattr(
+        resources, "scenarios", lambda: {each.stem: each for each in sorted(folder.glob("*.yaml"))}
+    )
     found = Planned()
     load = loader.load
 

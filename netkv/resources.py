@@ -35,9 +35,14 @@ def programs() -> dict[str, Path]:
 
 
 def scenarios() -> dict[str, Path]:
-    """The scenario files that ship, by name: `NAME.yaml`, in a folder if it is about one scheme.
+    """The scenarios that ship, by name."""
+    return {name: file for name, file in scenario_files().items() if not name.startswith("_")}
 
-    Raises `NetkvError` if two have one name.
+
+def scenario_files() -> dict[str, Path]:
+    """`scenarios`, and what is only a base of others: `_NAME.yaml`.
+
+    A file that is about one scheme is in a folder. Raises `NetkvError` if two have one name.
     """
     found: dict[str, Path] = {}
     for file in sorted(path("scenarios").rglob("*.yaml"), key=lambda file: file.stem):

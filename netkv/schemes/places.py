@@ -49,8 +49,7 @@ def _possible(scheme: Scheme) -> Iterator[Place]:
     yield Place(resources.path("scenarios") / module, "scenarios")
     if root is not None:
         docs, tests = root / "docs" / "schemes", root / "tests"
-        yield Place(tests / "schemes" / module, "tests of the control plane")
-        yield Place(tests / "p4programs" / module, "tests of the programs")
+        yield Place(tests / "schemes" / module, "tests")
         yield Place(docs / f"{name}.md", "rules, and what the paper leaves open")
         yield Place(docs / f"{name}-evaluation.md", "figures beside those of the paper")
 

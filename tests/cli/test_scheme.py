@@ -126,7 +126,7 @@ def test_files_of_a_scheme_are_all_that_has_its_name(netkv: Netkv) -> None:
     }
     assert {
         *("netkv/schemes/distreach", "p4/distreach", "engine/roles/src/distreach"),
-        *("tests/schemes/distreach", "tests/p4programs/distreach"),
+        "tests/schemes/distreach",
         *("docs/schemes/distreach.md", "docs/schemes/distreach-evaluation.md"),
         "scenarios/distreach",
     } <= own

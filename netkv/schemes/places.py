@@ -7,6 +7,7 @@ documents.
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,10 +49,21 @@ def _possible(scheme: Scheme) -> Iterator[Place]:
     yield Place(fpga / "rtl" / module, "RTL of its cards")
     yield Place(resources.path("scenarios") / module, "scenarios")
     if root is not None:
-        docs, tests = root / "docs" / "schemes", root / "tests"
+        docs, tests = root / "docs", root / "tests"
         yield Place(tests / "schemes" / module, "tests")
-        yield Place(docs / f"{name}.md", "rules, and what the paper leaves open")
-        yield Place(docs / f"{name}-evaluation.md", "figures beside those of the paper")
+        yield from _documents(docs / "README.md", scheme.about.title)
+
+
+def _documents(overview: Path, title: str) -> Iterator[Place]:
+    """The documents in the row of a scheme in the overview of all documents."""
+    for row in overview.read_text(encoding="utf-8").splitlines():
+        titles, *cells = (cell.strip() for cell in row.strip("|").split("|"))
+        if title in (names := titles.split(", ")):
+            for cell in cells:
+                for link in re.findall(r"\]\((schemes/[\w.-]+)\)", cell):
+                    evaluation = link.endswith("-evaluation.md")
+                    what = "figures beside those of the paper" if evaluation else "rules"
+                    yield Place(overview.parent / link, what, shared=len(names) > 1)
 
 
 def _declaration(scheme: Scheme) -> Path:

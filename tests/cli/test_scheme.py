@@ -113,6 +113,7 @@ def test_files_of_a_scheme_exist_and_begin_with_its_declaration(netkv: Netkv, na
     assert all(path.exists() for path in paths)
     assert paths[0] == resources.package() / "schemes" / name.replace("-", "_")
     assert any(path.parent.name == "p4" for path in paths)
+    assert any(path.match("docs/schemes/*.md") for path in paths), "docs/README.md has its row"
 
 
 def test_files_of_a_scheme_are_all_that_has_its_name(netkv: Netkv) -> None:

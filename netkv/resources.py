@@ -34,9 +34,21 @@ def programs() -> dict[str, Path]:
     return {file.stem: file for file in found if file.stem == file.parent.name}
 
 
-def scenarios() -> list[Path]:
-    """The scenario files that ship, by name."""
-    return sorted(path("scenarios").glob("*.yaml"), key=lambda file: file.stem)
+def scenarios() -> dict[str, Path]:
+    """The scenarios that ship, by name."""
+    return {name: file for name, file in scenario_files().items() if not name.startswith("_")}
+
+
+def scenario_files() -> dict[str, Path]:
+    """`scenarios`, and what is only a base of others: `_NAME.yaml`.
+
+    A file that is about one scheme is in a folder. Raises `NetkvError` if two have one name.
+    """
+    found: dict[str, Path] = {}
+    for file in sorted(path("scenarios").rglob("*.yaml"), key=lambda file: file.stem):
+        if (other := found.setdefault(file.stem, file)) != file:
+            raise NetkvError(f"Two scenarios have the name '{file.stem}': {other} and {file}.")
+    return found
 
 
 def package() -> Path:

@@ -111,6 +111,25 @@ class Document:
     """Plain values: dict, list, str, int, float, bool, None."""
     _root: _Node
 
+    def has(self, path: Path) -> bool:
+        """Whether there is a value at a path."""
+        here = self.data
+        for part in path:
+            if isinstance(here, list):
+                if not (isinstance(part, int) and part < len(here)):
+                    return False
+            elif not (isinstance(here, dict) and part in here):
+                return False
+            here = here[part]
+        return True
+
+    def value(self, path: Path) -> Any:
+        """The value at a path that the document has."""
+        here = self.data
+        for part in path:
+            here = here[part]
+        return here
+
     def line(self, path: Path) -> int:
         """The line of the value at a path, or of its nearest parent that exists."""
         here, line = self._root, self._root.line

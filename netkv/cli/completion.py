@@ -51,7 +51,7 @@ def scenarios(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: AR
     """The scenarios that ship, and .yaml files."""
     from netkv import resources
 
-    names = [file.stem for file in resources.scenarios()]
+    names = resources.scenarios()
     yield from names
     if not any(name.startswith(incomplete) for name in names):
         yield from _files(incomplete, (".yaml", ".yml"))

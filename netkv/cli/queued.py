@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netkv.cli.output import notify
@@ -22,13 +21,22 @@ if TYPE_CHECKING:
 def submit(name: str, **changes: Unpack[Changes]) -> tuple[Client, Job]:
     """Queues the scenario; raises `NoServerError` if no server runs."""
     from netkv.api_client import Client
-    from netkv.scenarios import loader
 
     client = Client.local()
-    job = client.submit(Path(name) if loader.is_path(name) else name, **changes)
+    job = client.submit(_scenario(name), **changes)
     place = f"number {job.position} in the queue" if job.position else job.state
     notify(f"Job {job.id} of {client.url}: {place}.")
     return client, job
+
+
+def _scenario(name: str) -> str:
+    """The name of a scenario that ships, or the text of a file: the server reads no file."""
+    from netkv.scenarios import flattening, loader, sources
+
+    if not sources.is_path(name):
+        return name
+    # A text is told from a name by its lines.
+    return f"{flattening.flattened(sources.read(loader.find(name)))}\n"
 
 
 def follow(client: Client, job: Job) -> ScenarioResult:

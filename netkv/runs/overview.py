@@ -5,7 +5,8 @@ directory.
 
 Rules
 -----
-1. An entry holds while the file of its scenario and the stored runs of the scenario stay the same.
+1. An entry holds while the file of its scenario, the files that this one extends, and the stored
+   runs of the scenario stay the same.
 2. All entries hold while the imported modules, the search path of modules, the machine, the
    measured speed of the simulator, and the FPGA designs and their builds stay the same.
 3. Files are compared by size and time of change. If a module has changed since this process
@@ -75,12 +76,12 @@ def of_scenario(scenario: Scenario, wall_time: WallTime) -> Overview:
 def shipped() -> list[Overview]:
     """The scenarios that come with netkv, by name."""
     finished = default_store.finished()
-    files = resources.scenarios()
+    files = list(resources.scenarios().values())
     kept = {} if finished is None else _kept()
     entries = {
         str(file): entry
         for file in files
-        if (entry := kept.get(str(file))) is not None and _holds(entry, file, finished or {})
+        if (entry := kept.get(str(file))) is not None and _holds(entry, finished or {})
     }
     missing = [file for file in files if str(file) not in entries]
     if missing:
@@ -95,27 +96,29 @@ def path() -> Path:
     return home() / "scenario-overview.json"
 
 
-def _holds(entry: Mapping[str, Any], file: Path, finished: Finished) -> bool:
+def _holds(entry: Mapping[str, Any], finished: Finished) -> bool:
     stored = finished.get(entry["overview"]["name"])
-    return bool(entry["file"] == _stamp(file) and entry["finished"] == stored)
+    same = all(_stamp(file) == stamp for file, stamp in entry["files"].items())
+    return bool(same and entry["finished"] == stored)
 
 
 def _plan(files: Sequence[Path], finished: Finished) -> dict[str, Any]:
     """New entries for these scenarios."""
     from netkv.runs import walltime
-    from netkv.scenarios import loader
+    from netkv.scenarios import loader, sources
 
     # Before the files are read: a later change must not be missed.
-    stamps = [_stamp(file) for file in files]
-    scenarios = [loader.load(file) for file in files]
+    stamps = {file.resolve(): _stamp(file) for file in resources.scenario_files().values()}
+    read = [sources.read(file) for file in files]
+    scenarios = [loader.of_source(source) for source in read]
     history = walltime.stored(*(scenario.name for scenario in scenarios))
     return {
         str(file): {
-            "file": stamp,
+            "files": {str(each): stamps.get(each) for each in source.files},
             "finished": finished.get(scenario.name),
             "overview": asdict(of_scenario(scenario, walltime.of_scenario(scenario, history))),
         }
-        for file, stamp, scenario in zip(files, stamps, scenarios, strict=True)
+        for file, source, scenario in zip(files, read, scenarios, strict=True)
     }
 
 

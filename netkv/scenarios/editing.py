@@ -46,11 +46,11 @@ def apply(text: str, changes: Sequence[Change], name: str) -> str:
             continue
         after, path = _changed(data, change)
         written = _removed(text, path, after) if change.remove else _written(text, path, after)
-        text = _kept(written, after, name)
+        text = kept(written, after, name)
     return text
 
 
-def _kept(text: str, data: dict[str, Any], name: str) -> str:
+def kept(text: str, data: dict[str, Any], name: str) -> str:
     """The text if it means this data; with anchors and the like it may not, and is written anew."""
     try:
         same = loader.parsed(text, name) == data
@@ -91,6 +91,24 @@ def assignments(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str
         except UsageError:
             return None
     return items if _needed(data) == _needed(after) else None
+
+
+def sections(text: str) -> dict[str, str]:
+    """The options at the top of a text in block style: name → its lines, with the comments before.
+
+    The comments before the first option are under the empty name, and those at the end are left
+    out. A text in flow style has no sections.
+    """
+    root = _compose(text)
+    if not isinstance(root, MappingNode) or _is_flow(root):
+        return {}
+    start = root.start_mark.index
+    found = {"": text[:start]}
+    for key, value in root.value:
+        end = _line_end(text, _end(text, value))
+        found[str(key.value)] = f"{text[start:end].rstrip()}\n"
+        start = end
+    return found
 
 
 def lines(text: str) -> dict[str, int]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from netkv import kinds, resources, schemes, yaml_text
+from netkv import kinds, resources, schemes
 from netkv.errors import (
     FieldError,
     MisfitError,
@@ -23,15 +23,14 @@ from netkv.errors import (
     WrongOption,
     suggest,
 )
-from netkv.scenarios import option_paths, scheme_options, thresholds
+from netkv.scenarios import option_paths, scheme_options, sources, thresholds
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.option_paths import Path, dotted
 from netkv.scenarios.plot import misfit
+from netkv.scenarios.sources import Source
 from netkv.scenarios.timeline import not_live
 from netkv.schemes import checks
 
-IGNORED = "x-"
-"""Keys at the top that begin so are for anchors of the user, and no options."""
 MAX_WRONG = 20
 """Wrong options that an error lists."""
 
@@ -39,19 +38,14 @@ Locate = Callable[[Path], str]
 """Where an option was written: `scenarios/mine.yaml:7` or `--set workload.zipf=2`."""
 
 
-def is_path(name: str) -> bool:
-    """Whether a scenario is given by its path, and not by its name."""
-    return "/" in name or FilePath(name).suffix in (".yaml", ".yml")
-
-
 def find(name: str) -> FilePath:
     """The file of a scenario given by name or by path; raises `UsageError`."""
-    if is_path(name):
+    if sources.is_path(name):
         as_path = FilePath(name)
         if not as_path.is_file():
             raise UsageError(f"There is no scenario file '{name}'.")
         return as_path
-    files = {file.stem: file for file in resources.scenarios()}
+    files = resources.scenarios()
     if name not in files:
         raise UsageError(
             f"There is no scenario '{name}'.\n  {suggest(name, files, label='Scenarios')} "
@@ -72,13 +66,7 @@ def load(
     `to_run`: also check that it can run in its mode. `also`: schemes that will run instead of its
     own; options of either are allowed. Raises `UsageError` with a list of all errors.
     """
-    try:
-        text = yaml_text.read_file(file)
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file}: cannot be read: {error}.") from error
-    except yaml_text.YamlTextError as error:
-        raise _wrong((), str(file), error) from error
-    return loads(text, str(file), overrides, to_run=to_run, also=also)
+    return of_source(sources.read(file), overrides, to_run=to_run, also=also)
 
 
 def loads(
@@ -90,34 +78,24 @@ def loads(
     also: Iterable[str] = (),
 ) -> Scenario:
     """`load` for text; error messages use `name` as the file name."""
-    document = _document(text, name)
+    return of_source(sources.reads(text, name), overrides, to_run=to_run, also=also)
 
-    def locate(path: Path) -> str:
-        return f"{name}:{document.line(path)}"
 
-    return _checked(_options(document), locate, overrides, to_run=to_run, also=also)
+def of_source(
+    source: Source,
+    overrides: Iterable[str] = (),
+    *,
+    to_run: bool = False,
+    also: Iterable[str] = (),
+) -> Scenario:
+    """`load` for a scenario that was read."""
+    return _checked(source.options, source.where, overrides, to_run=to_run, also=also)
 
 
 def parsed(text: str, name: str) -> dict[str, Any]:
-    """The text as plain data, not checked; raises `OptionsError` if it is no mapping in YAML."""
-    return _options(_document(text, name))
-
-
-def _document(text: str, name: str) -> yaml_text.Document:
-    document = _yaml(text, name)
-    if not isinstance(document.data, dict):
-        raise _wrong(
-            (),
-            f"{name}:1",
-            f"a scenario is a mapping with at least 'name' and 'schemes'; this is "
-            f"{kinds.shown(document.data)}.",
-        )
-    return document
-
-
-def _options(document: yaml_text.Document) -> dict[str, Any]:
-    """The options of a scenario, without the keys that are ignored."""
-    return {key: each for key, each in document.data.items() if not key.startswith(IGNORED)}
+    """What the text says itself as plain data, not checked; raises `OptionsError`."""
+    data = sources.document(text, name).data
+    return {key: each for key, each in data.items() if not key.startswith(sources.IGNORED)}
 
 
 def override(scenario: Scenario, overrides: Iterable[str]) -> Scenario:
@@ -175,7 +153,7 @@ def _checked(
     _names_exist(data, locate_all)
     scenario = _validated(data, locate_all)
     if to_run and scenario.mode == "live" and (objection := not_live(scenario)) is not None:
-        raise _wrong(objection.path, locate_all(objection.path), objection)
+        raise sources.wrong(objection.path, locate_all(objection.path), objection)
     _check_options(scenario, [*_known(written), *also], locate_all)
     _check_sweep(scenario, locate_all)
     _check_expectations(scenario, locate_all)
@@ -185,10 +163,6 @@ def _checked(
     if to_run:
         _check_schemes(scenario, tuple(also) or scenario.schemes, locate_all)
     return scenario
-
-
-def _wrong(path: Path, where: str, text: object) -> OptionsError:
-    return OptionsError([WrongOption(dotted(path), where, str(text))])
 
 
 def _all_wrong(wrong: Iterable[tuple[Path, str]], locate: Locate) -> OptionsError:
@@ -211,11 +185,11 @@ def assign(data: dict[str, Any], item: str) -> Path:
     """Sets the option of `path=value` in plain data; returns its path. Raises `OptionsError`."""
     name, equals, text = item.partition("=")
     if not equals or not name:
-        raise _wrong((), f"--set {item}", "should look like workload.zipf=0.9.")
-    value = _yaml(text, f"--set {item}").data
+        raise sources.wrong((), f"--set {item}", "should look like workload.zipf=0.9.")
+    value = sources.yaml(text, f"--set {item}").data
     path = option_paths.parse(name.strip())
     if (error := option_paths.assign(data, path, value)) is not None:
-        raise _wrong(path, f"--set {item}", error)
+        raise sources.wrong(path, f"--set {item}", error)
     return path
 
 
@@ -257,21 +231,21 @@ def _check_schemes(scenario: Scenario, names: Sequence[str], locate: Locate) -> 
             except MisfitError as wrong:
                 swept = next((p for p in params if dotted(wrong.path).startswith(p)), None)
                 at = wrong.path if swept is None else ("sweep", swept)
-                raise _wrong(at, locate(at), wrong) from wrong
+                raise sources.wrong(at, locate(at), wrong) from wrong
 
 
 def _check_sweep(scenario: Scenario, locate: Locate) -> None:
     for path, values in scenario.sweep.items():
         at = ("sweep", path)
         if path.split(".")[0] in ("sweep", "name", "schemes", "repeat", "expect", "plots", "seed"):
-            raise _wrong(at, locate(at), f"'{path}' cannot be swept.")
+            raise sources.wrong(at, locate(at), f"'{path}' cannot be swept.")
         if (error := option_paths.check(option_paths.parse(path))) is not None:
-            raise _wrong(at, locate(at), error)
+            raise sources.wrong(at, locate(at), error)
         for index, value in enumerate(values):
             try:
                 apply(scenario, {path: value})
             except UsageError as wrong:
-                raise _wrong((*at, index), locate((*at, index)), wrong) from wrong
+                raise sources.wrong((*at, index), locate((*at, index)), wrong) from wrong
 
 
 def _check_expectations(scenario: Scenario, locate: Locate) -> None:
@@ -280,14 +254,14 @@ def _check_expectations(scenario: Scenario, locate: Locate) -> None:
             thresholds.compile_expression(text, scenario.schemes)
         except UsageError as wrong:
             at = ("expect", index)
-            raise _wrong(at, locate(at), wrong) from wrong
+            raise sources.wrong(at, locate(at), wrong) from wrong
 
 
 def _check_plots(scenario: Scenario, locate: Locate) -> None:
     for index, plot in enumerate(scenario.plots):
         if (wrong := misfit(plot, scenario.schemes, scenario.sweep)) is not None:
             at = ("plots", index, wrong[0])
-            raise _wrong(at, locate(at), f"'{dotted(at)}': {wrong[1]}")
+            raise sources.wrong(at, locate(at), f"'{dotted(at)}': {wrong[1]}")
 
 
 def _without_misfits(scenario: Scenario) -> Scenario:
@@ -370,11 +344,3 @@ def _mistyped(data: Any) -> Iterator[tuple[Path, str]]:
         for part in path:
             here = here[part]
         yield path, f"'{dotted(path)}' is {kinds.shown(here)}; {text}."
-
-
-def _yaml(text: str, name: str) -> yaml_text.Document:
-    try:
-        return yaml_text.read(text)
-    except yaml_text.YamlTextError as error:
-        line = "" if error.line is None or name.startswith("--set") else f":{error.line}"
-        raise _wrong((), f"{name}{line}", error) from error

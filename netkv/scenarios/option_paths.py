@@ -156,7 +156,7 @@ def assign(data: dict[str, Any], path: Path, value: Any) -> str | None:
             if isinstance(path[depth + 1], int):
                 return f"'{dotted(path[: depth + 2])}' does not exist: there are 0."
             below = {}
-        _drop_other_branch(annotation, below, path[depth + 1])
+        drop_alternatives(annotation, below, path[depth + 1])
         here[part] = below
         here = below
     if isinstance(here, list):
@@ -167,13 +167,13 @@ def assign(data: dict[str, Any], path: Path, value: Any) -> str | None:
     return None
 
 
-def _drop_other_branch(annotation: Any, data: dict[str, Any], name: str | int) -> None:
-    """Removes options that exclude `name`."""
+def drop_alternatives(annotation: Any, data: dict[str, Any], name: str | int) -> None:
+    """Removes the options that exclude option `name` of a model or union."""
     candidates = models(annotation)
     if len(candidates) < 2:
         return
     allowed = {
         field for model in candidates if name in model.model_fields for field in model.model_fields
     }
-    for field in [field for field in data if field not in allowed]:
+    for field in [field for field in data if allowed and field not in allowed]:
         del data[field]

@@ -22,6 +22,7 @@ from netkv.scenarios import recovery
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.option_paths import models
 from netkv.scenarios.plot import Plot, drawable
+from netkv.scenarios.sources import EXTENDS
 from netkv.schemes import all_schemes
 from netkv.schemes.spec import LabSpec
 
@@ -37,6 +38,9 @@ An option is named by its path, as in `--set workload.zipf=0.9`. `N` stands for 
 from 0: `--set events.0.at=5`. A `required` option must be given if its parent is given. Shares and
 probabilities are numbers from 0 to 1.
 `netkv scenario reference --json` prints the same as a JSON schema, for editors.
+
+A file may also have `extends: NAME`, or the path of another file, whose options it then has
+([scenarios.md](scenarios.md#a-scenario-that-extends-another)); only `name` must be its own.
 """
 
 _EXPECT = """\
@@ -75,6 +79,13 @@ def schema() -> dict[str, Any]:
     found = Scenario.model_json_schema()
     for name, keywords in form().items():
         found["$defs"][TimelineEvent.__name__]["properties"][name] |= keywords
+    found["properties"][EXTENDS] = {
+        "type": "string",
+        "description": "Name or path of a scenario that has all options which are not given here.",
+    }
+    needed = [name for name in found["required"] if name != "name"]
+    found["required"] = ["name"]
+    found["anyOf"] = [{"required": [EXTENDS]}, {"required": needed}]
     for name, option in found["$defs"][LabSpec.__name__]["properties"].items():
         having = [each for each in schemes.all_schemes() if each.has_option(name)]
         if having and name not in GenericLab.model_fields:

@@ -7,6 +7,7 @@ documents.
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,6 @@ def _possible(scheme: Scheme) -> Iterator[SchemeFile]:
     name, module = scheme.name, scheme.name.replace("-", "_")
     yield SchemeFile(_declaration(scheme), "declaration, options, control plane, metrics, cases")
     p4, fpga = resources.path("p4"), resources.path("fpga")
-    scenarios = resources.path("scenarios")
     programs = dict.fromkeys((scheme.program_path, *scheme.other_paths.values()))
     for folder in dict.fromkeys(path.parent for path in programs):
         shared = folder.name != module and folder.is_relative_to(p4)
@@ -50,14 +50,23 @@ def _possible(scheme: Scheme) -> Iterator[SchemeFile]:
                     yield SchemeFile(folder, f"the role '{role}'", shared=True)
     yield SchemeFile(fpga / "designs" / f"{name}.toml", "design of its cards")
     yield SchemeFile(fpga / "rtl" / module, "RTL of its cards")
-    for scenario in sorted((*scenarios.glob(f"{name}.yaml"), *scenarios.glob(f"{name}-*.yaml"))):
-        yield SchemeFile(scenario, "scenario")
+    yield SchemeFile(resources.path("scenarios") / module, "scenarios")
     if root is not None:
-        docs, tests = root / "docs" / "schemes", root / "tests"
-        yield SchemeFile(tests / "schemes" / module, "tests of the control plane")
-        yield SchemeFile(tests / "p4programs" / module, "tests of the programs")
-        yield SchemeFile(docs / f"{name}.md", "rules, and what the paper leaves open")
-        yield SchemeFile(docs / f"{name}-evaluation.md", "figures beside those of the paper")
+        docs, tests = root / "docs", root / "tests"
+        yield SchemeFile(tests / "schemes" / module, "tests")
+        yield from _documents(docs / "README.md", scheme.about.title)
+
+
+def _documents(overview: Path, title: str) -> Iterator[SchemeFile]:
+    """The documents in the row of a scheme in the overview of all documents."""
+    for row in overview.read_text(encoding="utf-8").splitlines():
+        titles, *cells = (cell.strip() for cell in row.strip("|").split("|"))
+        if title in (names := titles.split(", ")):
+            for cell in cells:
+                for link in re.findall(r"\]\((schemes/[\w.-]+)\)", cell):
+                    evaluation = link.endswith("-evaluation.md")
+                    what = "figures beside those of the paper" if evaluation else "rules"
+                    yield SchemeFile(overview.parent / link, what, shared=len(names) > 1)
 
 
 def _declaration(scheme: Scheme) -> Path:

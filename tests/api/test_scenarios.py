@@ -51,6 +51,27 @@ def test_change_of_comments_only_is_not_an_assignment(served: Served) -> None:
     assert not found["exact"]
 
 
+def test_change_writes_the_options_of_the_base_into_the_text(served: Served) -> None:
+    own = "# Mine.\nextends: quickstart\nname: mine\n"
+    typed = edit(served, yaml=own).json()
+    assert typed["yaml"] == own
+    assert typed["document"]["lab"]["servers"] == 8
+    changed = edit(served, yaml=own, changes=[{"path": ["lab", "servers"], "value": 4}]).json()
+    assert changed["document"] == {**typed["document"], "lab": changed["document"]["lab"]}
+    assert changed["yaml"].startswith("# Mine.\nname: mine\ntitle: NoCache")
+    assert "  servers: 4\n" in changed["yaml"]
+    assert check(served, yaml=own).json()["schemes"] == ["nocache", "netcache"]
+    answer = check(served, yaml=own.replace("quickstart", "/etc/mine.yaml"))
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == "extends"
+
+
+def test_shipped_text_has_the_options_of_its_base(served: Served) -> None:
+    found = get(f"{served.url}/api/v1/scenarios/farreach-skew").json()
+    assert "  # All outstanding requests may wait" in found["yaml"]
+    assert edit(served, scenario="farreach-skew", yaml=found["yaml"]).json()["exact"]
+
+
 def test_own_text_has_no_assignments(served: Served) -> None:
     changes = [{"path": ["schemes", 1], "value": "netcache"}, {"path": ["lab"], "remove": True}]
     found = edit(served, yaml=OWN, changes=changes).json()

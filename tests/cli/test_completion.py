@@ -24,7 +24,7 @@ from tests.cli.commands import NETKV, ROOT
 from tests.runs.recorded_runs import record_comparison
 
 SCHEMES = [scheme.name for scheme in schemes.all_schemes()]
-SCENARIOS = sorted(file.stem for file in resources.scenarios())
+SCENARIOS = list(resources.scenarios())
 
 
 class Shell:

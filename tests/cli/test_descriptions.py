@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 from netkv import schemes
 from netkv.scenarios import loader
-from tests.cli.commands import ROOT, Netkv
+from tests.cli.commands import Netkv
 
 PORT = "{node: a, number: 1, via: x}"
 
@@ -69,7 +69,7 @@ def test_switch_elsewhere_without_what_it_needs_is_refused(
 @pytest.mark.parametrize("name", ["switch-crash", "lossy-fabric", "hot-in"])
 def test_shown_scenario_has_its_events_and_plots(netkv_in_process: Netkv, name: str) -> None:
     result = netkv_in_process("scenario", "show", name)
-    written = YAML(typ="safe").load((ROOT / "scenarios" / f"{name}.yaml").read_text())
+    written = YAML(typ="safe").load(loader.find(name).read_text())
     shown = YAML(typ="safe").load(result.out)
     assert shown["events"] == written["events"]
     assert shown.get("plots") == written.get("plots", [])

@@ -113,6 +113,7 @@ def test_files_of_a_scheme_exist_and_begin_with_its_declaration(netkv: Netkv, na
     assert all(path.exists() for path in paths)
     assert paths[0] == resources.package() / "schemes" / name.replace("-", "_")
     assert any(path.parent.name == "p4" for path in paths)
+    assert any(path.match("docs/schemes/*.md") for path in paths), "docs/README.md has its row"
 
 
 def test_files_of_a_scheme_are_all_that_has_its_name(netkv: Netkv) -> None:
@@ -126,9 +127,9 @@ def test_files_of_a_scheme_are_all_that_has_its_name(netkv: Netkv) -> None:
     }
     assert {
         *("netkv/schemes/distreach", "p4/distreach", "engine/roles/src/distreach"),
-        *("tests/schemes/distreach", "tests/p4programs/distreach"),
+        "tests/schemes/distreach",
         *("docs/schemes/distreach.md", "docs/schemes/distreach-evaluation.md"),
-        "scenarios/distreach-skew.yaml",
+        "scenarios/distreach",
     } <= own
     shown = netkv("scheme", "files", "distreach", COLUMNS="300").out
     assert "p4/forwarding/" in shown

@@ -34,7 +34,7 @@ def test_python_block_is_a_program(block: Block) -> None:
 @pytest.mark.parametrize("block", [it for it in blocks("yaml") if it.text not in INCLUDED], ids=str)
 def test_yaml_block_is_a_scenario_or_part_of_one(block: Block, tmp_path: Path) -> None:
     data = YAML(typ="safe").load(block.text)
-    complete = "schemes" in data
+    complete = "schemes" in data or "extends" in data
     defaults = {
         "name": "part",
         "schemes": ["nocache", "netcache"],

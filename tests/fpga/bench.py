@@ -1,4 +1,4 @@
-"""Builds a module with cocotb's entry point and runs a bench of `fpga/bench` on it."""
+"""Builds a module with cocotb's entry point and runs a bench of `fpga/tests` on it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from netkv.fpga import verilate
 from netkv.fpga.tools import compiler, compiler_version, verilator
 from netkv.kits import design_mutants as mutants
 
-BENCHES = sources.folder() / "bench"
+BENCHES = sources.folder() / "tests"
 CACHE = Path(__file__).resolve().parents[2] / ".cache" / "fpga"
 # Benches see the signals of the module itself.
 OPTIONS = ("--vpi", "--public-depth", "1", "--timing", "-O3")

@@ -9,8 +9,8 @@ from netkv.schemes.client_cache import mutants as client_cache
 from netkv.schemes.lake import mutants as lake
 from tests.fpga.bench_mutants import BENCH_MUTANTS
 from tests.fpga.comparisons import COMPARISONS, Comparison
-from tests.fpga.test_client_cache_mutants import BENCHES
-from tests.fpga.test_lake_mutants import FOUND_BY, FOUND_BY_CORRUPTION, FOUND_BY_SERVERS
+from tests.schemes.client_cache.test_client_cache_mutants import BENCHES
+from tests.schemes.lake.test_lake_mutants import FOUND_BY, FOUND_BY_CORRUPTION, FOUND_BY_SERVERS
 
 
 def cases() -> dict[int, tuple[str, str]]:

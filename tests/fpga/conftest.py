@@ -10,9 +10,7 @@ import pytest
 from netkv.fpga import build
 from netkv.fpga.build import Library
 from netkv.model import manifest
-from netkv.schemes.lake import mutants
 from tests.fpga.bench import CACHE
-from tests.fpga.lake import Lab, Lake
 from tests.fpga.live_ends import Ends
 
 RTL = Path(__file__).parent / "rtl"
@@ -75,20 +73,3 @@ def faulty(home: Path, tmp_path: Path) -> Library:
     """A design that fails when it is told to."""
     assert home.is_dir()
     return build.build(manifest.load(write_manifest(tmp_path, "faulty", "faulty_top")))
-
-
-@pytest.fixture(scope="session")
-def lake_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """LaKe with its mutants, of which none is chosen."""
-    place = tmp_path_factory.mktemp("home")
-    CACHE.mkdir(parents=True, exist_ok=True)
-    (place / "cache").symlink_to(CACHE)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NETKV_HOME", str(place))
-        return build.build(mutants.design()).path
-
-
-@pytest.fixture
-def lab(lake_library: Path) -> Lab:
-    """LaKe between clients and a model of memcached."""
-    return Lab(Lake(lake_library))

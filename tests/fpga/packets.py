@@ -1,4 +1,4 @@
-"""The packets of the benches (`fpga/bench`), for tests in Python."""
+"""The packets of the benches (`fpga/tests`), for tests in Python."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 from netkv import rtl_sources as sources
 
-_BENCHES = str(sources.folder() / "bench")
+_BENCHES = str(sources.folder() / "tests")
 
 sys.path.insert(0, _BENCHES)
 try:

@@ -1,4 +1,4 @@
-"""Each module of the RTL has a bench in `fpga/bench`, which cocotb runs on Verilator."""
+"""Each module of the RTL has a bench in `fpga/tests`, which cocotb runs on Verilator."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 from netkv import _engine
 from netkv._engine import Bit, Op, Status
 from netkv.schemes.netmc import control_plane as netmc
-from tests.p4programs.netmc import multiget
+from tests.schemes.netmc.programs import multiget
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,17 +13,17 @@ from netkv.control.forwarding import ForwardingOnly
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
 from netkv.schemes.netmc.control_plane import NetMc
-from tests.p4programs.farreach import (
+from tests.p4programs.forwarding import common_scenarios
+from tests.p4programs.stf import TOPOLOGY, Stf
+from tests.schemes.farreach.programs import (
     write_back,
     write_back_control,
     write_back_replies,
     write_back_snapshots,
     write_back_writes,
 )
-from tests.p4programs.forwarding import common_scenarios
-from tests.p4programs.netcache import caching
-from tests.p4programs.netmc import splitting
-from tests.p4programs.stf import TOPOLOGY, Stf
+from tests.schemes.netcache.programs import caching
+from tests.schemes.netmc.programs import splitting
 
 GENERATED = Path(__file__).parent / "generated"
 """The folder that tests of the engine read."""

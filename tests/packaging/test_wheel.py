@@ -40,6 +40,7 @@ def test_wheel_holds_programs_scenarios_dashboard_and_servers(wheel: Path) -> No
         "netkv/data/p4/netcache/netcache.p4",
         "netkv/data/p4/common/wire.p4",
         "netkv/data/scenarios/quickstart.yaml",
+        "netkv/data/scenarios/netcache/netcache-skew.yaml",
         "netkv/data/papers/switch-resources.json",
         "netkv/data/web/index.html",
         "netkv/servers/rocksdb.py",

@@ -14,9 +14,10 @@ from netkv import library_cache, resources
 from netkv.machine import host
 from netkv.runs import Store, StoreSink, overview, walltime
 from netkv.runs.overview import Overview
-from netkv.scenarios import loader
+from netkv.scenarios import loader, sources
 from netkv.scenarios.results import Provenance
 from netkv.scenarios.run_plan import plan
+from netkv.scenarios.sources import Source
 from netkv.sim import speed
 from tests.runs.recorded_runs import record, start
 
@@ -40,15 +41,19 @@ def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Planned:
     folder.mkdir()
     for name in ("quickstart", "netcache-skew"):
         shutil.copy(loader.find(name), folder)
-    monkeypatch.setattr(resources, "scenarios", lambda: sorted(folder.glob("*.yaml")))
+    monkeypatch.setattr(
+        resources,
+        "scenario_files",
+        lambda: {each.stem: each for each in sorted(folder.glob("*.yaml"))},
+    )
     found = Planned()
-    load = loader.load
+    read = sources.read
 
-    def counted(file: Path) -> object:
+    def counted(file: Path) -> Source:
         found.append(file.stem)
-        return load(file)
+        return read(file)
 
-    monkeypatch.setattr(loader, "load", counted)
+    monkeypatch.setattr(sources, "read", counted)
     return found
 
 
@@ -73,6 +78,16 @@ def test_changed_scenario_is_read_again_and_no_other(planned: Planned, tmp_path:
     edit(tmp_path / "scenarios" / "quickstart.yaml", before.title, "Another title")
     assert planned.listed()["quickstart"].title == "Another title"
     assert planned == ["quickstart"]
+
+
+def test_changed_base_makes_what_extends_it_be_read_again(planned: Planned, tmp_path: Path) -> None:
+    folder = tmp_path / "scenarios"
+    (folder / "more.yaml").write_text("extends: quickstart\nname: more\n")
+    before = planned.listed()
+    assert before["more"].title == before["quickstart"].title
+    edit(folder / "quickstart.yaml", before["quickstart"].title, "Another title")
+    assert planned.listed()["more"].title == "Another title"
+    assert planned == ["more", "quickstart"]
 
 
 def test_change_that_keeps_the_size_is_seen(planned: Planned, tmp_path: Path) -> None:

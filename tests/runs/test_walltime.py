@@ -320,7 +320,7 @@ def test_seconds_of_each_run_and_phase(store: Store) -> None:
 
 def test_every_shipped_scenario_has_an_estimate() -> None:
     nothing = History(())
-    for file in resources.scenarios():
+    for file in resources.scenarios().values():
         found = walltime.of_scenario(loader.load(file), nothing)
         assert 0.5 < found.wall_seconds < 3600, file
 

@@ -16,7 +16,7 @@ def fitted(text: str, *changes: Change) -> str:
     return editing.apply(text, list(fitting.misfits(loader.parsed(text, "x"))), "x")
 
 
-@pytest.mark.parametrize("file", resources.scenarios(), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", resources.scenarios().values(), ids=lambda file: file.stem)
 def test_single_scheme_of_a_shipped_scenario_is_possible(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
     names = loader.parsed(text, "x")["schemes"]

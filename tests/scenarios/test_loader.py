@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from netkv import resources
-from netkv.errors import UsageError
+from netkv.errors import NetkvError, UsageError
 from netkv.model.spec import ClosedLoop, Poisson, UniformSize
 from netkv.scenarios import loader
 
@@ -111,11 +111,25 @@ def test_missing_file_and_unknown_name(tmp_path: Path) -> None:
         loader.find("quickstrat")
 
 
-@pytest.mark.parametrize("file", resources.scenarios(), ids=lambda file: file.stem)
-def test_shipped_scenario_loads_under_its_own_name(file: Path) -> None:
-    assert loader.load(file).name == file.stem
-    assert loader.load(file).title
-    assert loader.load(file).description
+@pytest.mark.parametrize("name", resources.scenarios())
+def test_shipped_scenario_loads_under_its_own_name(name: str) -> None:
+    scenario = loader.load(loader.find(name))
+    assert scenario.name == name
+    assert scenario.title
+    assert scenario.description
+
+
+def test_two_shipped_scenarios_of_one_name_are_refused_with_both_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [tmp_path / "same.yaml", tmp_path / "netcache" / "same.yaml"]
+    for file in files:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(GOOD)
+    monkeypatch.setattr(resources, "path", lambda _: tmp_path)
+    with pytest.raises(NetkvError, match="Two scenarios have the name 'same'") as caught:
+        loader.find("same")
+    assert all(str(file) in str(caught.value) for file in files)
 
 
 def test_set_overrides_options() -> None:

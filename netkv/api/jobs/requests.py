@@ -11,7 +11,7 @@ from netkv.api import files
 from netkv.api.errors import RequestFieldError
 from netkv.api.models.jobs import ScenarioRequest
 from netkv.errors import UsageError
-from netkv.scenarios import loader
+from netkv.scenarios import loader, sources
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.run_plan import only_schemes
 
@@ -24,13 +24,14 @@ MAX_RUNS = 2000
 def scenario(request: ScenarioRequest) -> Scenario:
     """The scenario as it would run, with all changes; raises `UsageError` if it cannot."""
     changes, also = _changes(request), request.schemes
-    text, name = own_text(request), OWN_FILE
+    text = own_text(request)
     if text is None:
-        file = loader.find(request.scenario or "")
-        text, name = file.read_text(encoding="utf-8"), str(file)
+        source = sources.read(loader.find(request.scenario or ""))
+    else:
+        source = sources.reads(text, OWN_FILE)
     # Whether it can run is checked at each point of the sweep, so their number is checked before.
-    _few_runs(loader.loads(text, name, changes, also=also), len(also))
-    found = loader.loads(text, name, changes, to_run=True, also=also)
+    _few_runs(loader.of_source(source, changes, also=also), len(also))
+    found = loader.of_source(source, changes, to_run=True, also=also)
     # The sweep may set any option.
     for params in loader.sweep_points(found):
         files.refuse(loader.apply(found, params).lab)

@@ -75,7 +75,7 @@ class EditRequest(RequestModel):
     ] = None
     yaml: Annotated[
         str | None,
-        Field(max_length=200_000, description="The text; null: that of the file of `scenario`."),
+        Field(max_length=200_000, description="The text; null: `yaml` of `scenario`."),
     ] = None
     set: Annotated[
         Changes,
@@ -99,9 +99,10 @@ class EditedScenario(Model):
     """The text of a scenario after changes. It is not checked: see `/scenarios/check`."""
 
     yaml: str
-    """The text. Comments and the form of unchanged options are kept."""
+    """The text. Comments and the form of unchanged options are kept. A change writes the options of
+    the scenario that it extends into it."""
     document: dict[str, Any]
-    """The text as data, without defaults."""
+    """The text as data, with the options of the scenario that it extends and without defaults."""
     lines: dict[str, int]
     """Path of each option in the text → its line, from 1."""
     set: list[str] | None
@@ -116,7 +117,7 @@ class ScenarioDetails(ScenarioSummary):
     warnings: list[str]
     """Why its live load cannot be served, or measures this machine and not the schemes."""
     yaml: str
-    """The text of its file."""
+    """The text of its file, with the options of the scenario that it extends."""
     options: dict[str, Any]
     """Without those of `lab.topology` in which its schemes differ."""
     topologies: dict[str, TopologySpec]

@@ -22,7 +22,8 @@ from netkv.api.models.scenarios import (
 from netkv.api.parameters import Name
 from netkv.api.problems import found, responses
 from netkv.runs import overview, walltime
-from netkv.scenarios import capacity, loader, reference, scheme_options
+from netkv.scenarios import capacity, loader, reference, scheme_options, sources
+from netkv.scenarios.flattening import flattened
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.run_plan import plan
 
@@ -66,7 +67,7 @@ def router(context: Context) -> APIRouter:
         """Change options in the text of a scenario; comments and all other text stay."""
         original = None
         if request.scenario is not None:
-            original = found(loader.find, request.scenario).read_text(encoding="utf-8")
+            original = flattened(sources.read(found(loader.find, request.scenario)))
         return context.checks.run(scenario_edits.edited, (request, original), "The change")
 
     @routes.get("/scenarios/schema")
@@ -77,12 +78,12 @@ def router(context: Context) -> APIRouter:
     @routes.get("/scenarios/{name}", responses=responses(404))
     def show_scenario(name: Name) -> ScenarioDetails:
         """A scenario with all its options, defaults included, and the text of its file."""
-        file = found(loader.find, name)
-        scenario = loader.load(file)
+        source = sources.read(found(loader.find, name))
+        scenario = loader.of_source(source)
         return ScenarioDetails(
             **summary(scenario).model_dump(),
             warnings=capacity.warnings(scenario),
-            yaml=file.read_text(encoding="utf-8"),
+            yaml=flattened(source),
             options=scheme_options.document(scenario),
             topologies=scheme_options.topologies(scenario),
         )

@@ -39,9 +39,9 @@ from netkv.schemes.distcache.control_plane import DistCache
 from netkv.schemes.distcache.parameters import DistCacheParameters
 from netkv.sim.tables import Tables
 from tests.p4programs.defects import compiled
-from tests.p4programs.distcache.layers import key as key_of
 from tests.p4programs.stf import packet_out
 from tests.schemes.distcache.distcache_server import Disk, Server
+from tests.schemes.distcache.programs.layers import key as key_of
 from tests.schemes.virtual_rack import Network, VirtualRack
 
 NETWORK = spine_leaf(2, 2, clients=2, servers=4)

@@ -40,7 +40,7 @@ from netkv.schemes.distcache.restarts import WINDOW, Restarts
 from netkv.schemes.distcache.service import UpperService
 from netkv.schemes.distcache.switches import Role, Switch, upper_number
 from tests.lab.racks import spec
-from tests.p4programs.distcache.layers import key
+from tests.schemes.distcache.programs.layers import key
 from tests.schemes.netcache.netcache_rack import encode_hot_key
 
 NETWORK = spine_leaf(2, 2, clients=2, servers=4, client_switches=2)

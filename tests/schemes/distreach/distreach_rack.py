@@ -63,7 +63,7 @@ from netkv.schemes.distreach.control_plane import DistReach
 from netkv.schemes.distreach.parameters import DistReachParameters
 from netkv.sim.tables import PACKET_HEADER_BYTES, Tables
 from tests.p4programs.defects import Patch
-from tests.p4programs.distreach.chain import program
+from tests.schemes.distreach.programs.chain import program
 from tests.schemes.farreach.farreach_hosts import (
     AnswerChecker,
     ClientProcess,

@@ -26,9 +26,9 @@ from netkv.model.topology import COORDINATOR_IP, Topology, client_ip, server_ip,
 from netkv.schemes import checks, netmc
 from netkv.schemes.netmc.control_plane import LOOP_PORT, NetMc
 from netkv.schemes.spec import LabSpec
-from tests.p4programs.netmc import multiget
-from tests.p4programs.netmc.multiget import Multiget
-from tests.p4programs.netmc.netmc_switch import NetMcSwitch
+from tests.schemes.netmc.programs import multiget
+from tests.schemes.netmc.programs.multiget import Multiget
+from tests.schemes.netmc.programs.netmc_switch import NetMcSwitch
 
 NETWORKS = {
     "rack": rack(clients=2, servers=5, coordinator=True),

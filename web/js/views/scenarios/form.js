@@ -22,6 +22,8 @@ const COMMON = {
 const TEXTS = ["name", "title", "description"];
 /** Options of the file as a whole with sections of their own. */
 const OWN_SECTIONS = [...TEXTS, "schemes", "lab", "workload", "events", "random_faults", "sweep", "expect", "plots"];
+/** A change writes the options of the base into the text, so the form has no field for it. */
+const EXTENDS = "extends";
 
 /**
  * @param {Form} form
@@ -30,7 +32,7 @@ const OWN_SECTIONS = [...TEXTS, "schemes", "lab", "workload", "events", "random_
 export function sections(form, schemes) {
   const { root } = form;
   const top = (/** @type {string} */ name) => field(form, [name], root.properties[name]);
-  const rest = Object.keys(root.properties).filter((name) => !OWN_SECTIONS.includes(name));
+  const rest = Object.keys(root.properties).filter((name) => ![...OWN_SECTIONS, EXTENDS].includes(name));
   /** @type {[string, string, Field[], Field[], string][]} title, id, common, others, hint */
   const all = [
     [

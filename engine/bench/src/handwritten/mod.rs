@@ -17,6 +17,7 @@ mod cache_read;
 mod forwarding;
 mod ipv4;
 pub(crate) mod layout;
+mod pipeline;
 mod sampler;
 mod sketch;
 mod table;
@@ -26,27 +27,9 @@ pub(crate) use bytes::{add_u16, copy, u16_at, u32_at};
 pub use cache_read::CacheRead;
 pub(crate) use forwarding::{DROP_REASONS, Drop, Forwarding, Owner, enter, send};
 pub(crate) use ipv4::{address, set_checksum};
+pub use pipeline::{Counts, Pipeline};
 pub(crate) use sampler::Sampler;
 pub(crate) use sketch::{CountMin, count, current, key_hashes};
 pub(crate) use table::GROUP;
 pub use table::Table;
 pub(crate) use transport::{has_kv, keys_of};
-
-use netkv_dataplane::Output;
-
-/// Arrays of cells, each with the name of its register or counter in the program.
-pub type Counts = Vec<(&'static str, Vec<u64>)>;
-
-/// A pipeline that processes packets as a switch does.
-pub trait Pipeline {
-    /// Processes a batch of frames from one port. The sent frames are appended to `out`.
-    fn process_batch(&mut self, port: u16, frames: &[&[u8]], out: &mut Output);
-
-    /// The arrays of [`Subject::counted`](crate::Subject::counted), in that order.
-    fn counts(&self) -> Counts;
-
-    /// Removes and returns the queued digests, each as its members.
-    fn take_digests(&mut self) -> Vec<Vec<u128>> {
-        Vec::new()
-    }
-}

@@ -3,7 +3,7 @@
 use netkv_ir::{Program, Table as IrTable, Value};
 
 use super::pipeline_view::PipelineView;
-use super::{EntryAction, WeightedAction};
+use super::table_entry::{EntryAction, WeightedAction};
 use crate::error::ControlError;
 use crate::tables::{BoundAction, EntryKind};
 

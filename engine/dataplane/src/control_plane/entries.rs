@@ -3,8 +3,9 @@
 use netkv_ir::{Match, MatchKind, TableId, Value};
 
 use super::actions::{self, ActionUse};
+use super::matches;
 use super::pipeline_view::PipelineView;
-use super::{EntryState, TableEntry, matches};
+use super::table_entry::{EntryState, TableEntry};
 use crate::error::{ControlCode, ControlError};
 use crate::switch::Switch;
 use crate::tables::{BoundAction, Entry, EntryKind, TableKind};

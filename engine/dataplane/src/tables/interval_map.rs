@@ -5,7 +5,7 @@
 
 use netkv_ir::{Match, MatchKind};
 
-use super::{Table, slot_action};
+use super::table::{Table, slot_action};
 use crate::wide;
 
 /// Maximum number of entries. A copy of a larger table would take too long if packets and writes

@@ -5,8 +5,11 @@
 
 use netkv_ir::{Match, MatchKind, TableKey, Value};
 
+use super::entry;
 use super::exact_map::SlotAction;
-use super::{Index, entry, in_range, kind_of};
+use super::index::Index;
+use super::row::in_range;
+use super::table::kind_of;
 use crate::random::Random;
 use crate::wide;
 

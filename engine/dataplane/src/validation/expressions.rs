@@ -2,7 +2,9 @@
 
 use netkv_ir::{BinaryOp, Expr};
 
-use super::{Validator, Validity, ensure, same_width, validate_constant, validate_slice};
+use super::validator::{
+    Validator, Validity, ensure, same_width, validate_constant, validate_slice,
+};
 
 /// Maximum nesting depth of an expression, because executors evaluate it recursively.
 const MAX_EXPRESSION_DEPTH: u32 = 1_000;

@@ -2,7 +2,7 @@
 
 use netkv_ir::{HashInput, Op};
 
-use super::{Validator, Validity, ensure, index, same_width, validate_slice};
+use super::validator::{Validator, Validity, ensure, index, same_width, validate_slice};
 
 impl Validator<'_> {
     pub(super) fn validate_op(&self, op: &Op) -> Validity {

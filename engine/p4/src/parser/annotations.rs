@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::{ParseResult, Parser};
+use super::state::{ParseResult, Parser};
 use crate::ast::Annotation;
 use crate::token::TokenKind;
 

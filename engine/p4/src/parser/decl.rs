@@ -1,6 +1,6 @@
 //! Parses declarations.
 
-use super::{ParseFailed, ParseResult, Parser};
+use super::state::{ParseFailed, ParseResult, Parser};
 use crate::ast::{
     Annotation, BlockBody, BlockDecl, Decl, DeclKind, Dir, Field, Name, Param, Signature,
     StructKind, TypeKind,

@@ -2,7 +2,7 @@
 
 use netkv_ir::Span;
 
-use super::{MAX_DEPTH, ParseFailed, ParseResult, Parser};
+use super::state::{MAX_DEPTH, ParseFailed, ParseResult, Parser};
 use crate::ast::{Arg, Expr, ExprKind, Name};
 use crate::token::TokenKind;
 

@@ -1,6 +1,6 @@
 //! Parses statements and parser states.
 
-use super::{ParseFailed, ParseResult, Parser};
+use super::state::{ParseFailed, ParseResult, Parser};
 use crate::ast::{Decl, DeclKind, Expr, ExprKind, State, Stmt, StmtKind, SwitchCase, Transition};
 use crate::diagnostics::did_you_mean;
 use crate::token::TokenKind;

@@ -1,6 +1,6 @@
 //! Parses tables.
 
-use super::{ParseFailed, ParseResult, Parser};
+use super::state::{ParseFailed, ParseResult, Parser};
 use crate::ast::{
     ActionRef, Annotation, Decl, DeclKind, Entry, Expr, Key, Name, Property, PropertyValue,
 };

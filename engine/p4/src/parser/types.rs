@@ -2,7 +2,7 @@
 
 use netkv_ir::Span;
 
-use super::{ParseFailed, ParseResult, Parser};
+use super::state::{ParseFailed, ParseResult, Parser};
 use crate::ast::{Expr, ExprKind, Name, Type, TypeKind};
 use crate::token::TokenKind;
 

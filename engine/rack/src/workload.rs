@@ -67,7 +67,7 @@ pub struct WorkloadConfig {
     /// Bytes of a key of the keyspace.
     #[serde(default = "default_key_size")]
     pub key_size: usize,
-    /// When operations begin.
+    /// See [`Arrivals`].
     pub arrivals: Arrivals,
     /// Shifts of popularity.
     #[serde(default)]
@@ -124,6 +124,7 @@ enum MixName {
     Insert,
 }
 
+/// When operations begin.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(untagged)]
 #[allow(missing_docs)] // docs/use/scenario-reference.md explains the fields

@@ -456,6 +456,11 @@ impl Simulation {
         self.parts.get(number)
     }
 
+    /// The part of a switch.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there is no such switch.
     fn part_of_switch(&mut self, switch: u16) -> Result<&mut Part, String> {
         let count = self.engines.len();
         if usize::from(switch) < count {

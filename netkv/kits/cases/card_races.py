@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from netkv.kits.cases.corruption import HIGH, source
 from netkv.kits.cases.random_draw import RandomDraw
-from netkv.metrics.card_counts import of_name
+from netkv.metrics.rises import of_name
 from netkv.model import random_faults as faults
 from netkv.model.case import Fault, GenericCase
 from netkv.model.events import Direction, FaultKind, LinkFault, TimelineEvent

@@ -13,13 +13,12 @@ from prometheus_client.registry import Collector
 from netkv import __version__
 from netkv.api.models.jobs import ACTIVE, Job
 from netkv.api.models.labs import LabState, LabUpdate
-from netkv.live.rates import SWITCH_DROPS
+from netkv.metrics.drops import NODE_DROPS
 from netkv.scenarios.results import Status
 
 _LAB = ("lab", "scheme")
 _QUANTILES = {"0.5": "p50", "0.95": "p95", "0.99": "p99", "0.999": "p999"}
 _OPERATIONS = {"read": "reads", "write": "writes"}
-_DROPS = (*SWITCH_DROPS, "links_lost")
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +142,7 @@ class Snapshot(Collector):
                         octets.add_metric(place, counts[f"{direction}_bytes"])
                 if "links_corrupted" in counts:
                     corrupted.add_metric([*_of(lab), node], counts["links_corrupted"])
-                for reason in _DROPS:
+                for reason in NODE_DROPS:
                     if reason in counts:
                         drops.add_metric([*_of(lab), node, reason], counts[reason])
             for node, ports in totals["ports"].items():

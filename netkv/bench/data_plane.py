@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict
 
 from netkv import _engine, resources
 from netkv.bench import table_writes
-from netkv.bench.result import Benchmark, BenchResult, this_machine
+from netkv.bench.benchmark import Progress
+from netkv.bench.result import BenchResult, Document, this_machine
 from netkv.bench.table_writes import YARDSTICK, MakeEntry, TableWrites
 from netkv.errors import NetkvError, UsageError, suggest
 
@@ -96,7 +97,7 @@ class LoadTimes(BaseModel):
     compiled_s: float
 
 
-class DataPlaneBenchmark(Benchmark):
+class DataPlaneBenchmark(Document):
     """The whole document."""
 
     # A finished document does not change, so the narrower element type is safe.
@@ -197,7 +198,7 @@ def _points(usual: Case, sweep: Sweep) -> list[Case]:
             return [replace(usual, key_width=size) for size in SWEEPS[sweep]]
 
 
-def run(plan: Plan, progress: Callable[[int, int, str], None]) -> DataPlaneBenchmark:
+def run(plan: Plan, progress: Progress) -> DataPlaneBenchmark:
     """Measure everything; `progress` gets the step (from 0), the number of steps, and a label.
 
     Raises `NetkvError` for a program that does not compile, or a path that fails.

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 
 from netkv import resources
 from netkv.bench import stores
-from netkv.bench.result import Benchmark, BenchResult, Executor, this_machine
+from netkv.bench.benchmark import Progress
+from netkv.bench.result import BenchResult, Document, Executor, this_machine
 from netkv.errors import NetkvError, UsageError, suggest
 from netkv.live.ports import free_ports
 from netkv.model.hardware import Executor as SwitchExecutor
@@ -91,15 +92,11 @@ class Contender:
 class EndToEnd:
     """The document, and figures for the terminal only."""
 
-    benchmark: Benchmark
+    benchmark: Document
     core_ns: list[float | None]
     """Core time of a request, for each result."""
     left_out: list[str]
     """Sentences about contenders that could not be measured."""
-
-
-Progress = Callable[[int, int, str], None]
-"""Called with the step that begins (from 0), the number of steps, and a label."""
 
 
 def run(plan: Plan, progress: Progress) -> EndToEnd:
@@ -133,7 +130,7 @@ def run(plan: Plan, progress: Progress) -> EndToEnd:
         found = _ratios(contenders) | _pipeline_ratios(contenders, plan.pipelines)
         ratios |= {f"{name}{suffix}": ratio for name, ratio in found.items()}
     progress(count, count, "")
-    benchmark = Benchmark(machine=this_machine(), results=results, ratios=ratios)
+    benchmark = Document(machine=this_machine(), results=results, ratios=ratios)
     return EndToEnd(benchmark, core_ns, left_out)
 
 

@@ -62,7 +62,7 @@ class Machine(BaseModel):
         return f"{self.processor}, {self.cores} cores, {self.kernel}"
 
 
-class Benchmark(BaseModel):
+class Document(BaseModel):
     """The whole document."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

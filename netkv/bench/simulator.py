@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from netkv import resources, schemes
+from netkv.bench.benchmark import Progress
 from netkv.bench.result import Machine, this_machine
 from netkv.bench.simulated_memory import MemoryGrowth
 from netkv.errors import MisfitError, NetkvError, UsageError
@@ -227,7 +228,7 @@ def _sized(usual: Case, servers: int, keys: int) -> Case:
     return usual.model_copy(update={"servers": servers, "keys": keys})
 
 
-def run(rows: Sequence[Row], progress: Callable[[int, int, str], None]) -> SimulatorBenchmark:
+def run(rows: Sequence[Row], progress: Progress) -> SimulatorBenchmark:
     """Measures everything; `progress` gets the step (from 0), the number of steps, and a label.
 
     Raises `NetkvError` for a rack that cannot be simulated.

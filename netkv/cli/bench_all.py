@@ -38,14 +38,14 @@ def every(
                 f"{context.invoked_subcommand} --json'."
             )
         return
-    from netkv.bench import suite
+    from netkv.bench import catalogue, suite
     from netkv.cli.progress import steps
 
     parts = []
-    for name in suite.BENCHMARKS:
-        notify(f"netkv {name}")
+    for benchmark in catalogue.in_suite():
+        notify(f"netkv {benchmark.name}")
         with steps() as progress:
-            part = suite.run(name, suite.Plan(seconds), progress)
+            part = suite.run(benchmark, seconds, progress)
         for sentence in part.left_out:
             notify(f"Left out: {sentence}")
         if part.failed is not None:
@@ -54,8 +54,8 @@ def every(
     if json:
         print_json(suite.document(parts).to_json())
     else:
-        from netkv.report import suite as report
+        from netkv.report import benchmark as report
 
-        stdout().print(report.table(parts))
+        stdout().print(report.rendered(suite.table(parts)))
     if any(part.failed is not None for part in parts):
         raise typer.Exit(1)

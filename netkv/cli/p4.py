@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from netkv.bench.benchmarks import data_plane
 from netkv.cli import (
     completion,
-    p4_bench,
     p4_budget,
     p4_compile,
     p4_corpus,
@@ -17,6 +17,7 @@ from netkv.cli import (
     p4_packet_tests,
     p4_steps,
 )
+from netkv.cli.benchmark import command
 from netkv.cli.executor import Executor
 from netkv.cli.output import Json, notify, print_json, stdout, write
 from netkv.cli.p4_source import (
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 app = typer.Typer(help="Check, describe, trace, test and time P4 programs.", no_args_is_help=True)
-app.command("bench")(p4_bench.bench)
+app.command("bench")(command(data_plane.BENCHMARK))
 app.command("compile")(p4_compile.compile_)
 app.command("corpus")(p4_corpus.corpus)
 app.command("fuzz")(p4_fuzz.fuzz)

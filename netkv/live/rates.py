@@ -1,10 +1,9 @@
 """Rates of a live rack: from its samples, and from the counters of its nodes.
 
 The load of servers and the figures of the load generator come from `RackSample`. Those of switches,
-links and external clients are differences of counters that `LiveRack.sample` has read. A counter
-that became smaller is that of a node that was started again, so it has counted since then. A node
-that runs and has not answered has no rates; those of its next answer are over the time since its
-last one.
+links and external clients are rises of counters that `LiveRack.sample` has read
+(`netkv.metrics.rises`). A node that runs and has not answered has no rates; those of its next
+answer are over the time since its last one.
 
 A switch counts frames and bytes at each port. The rates of a link are those of its port at the
 switch; while the switch does not answer, they are the frames that the node at the end has counted.
@@ -13,30 +12,18 @@ switch; while the switch does not answer, they are the frames that the node at t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from netkv.live.diagram import PictureLink
+from netkv.metrics.drops import SWITCH_DROPS
+from netkv.metrics.rises import Rises
 from netkv.model.report import ClientSample, RackSample
 
 if TYPE_CHECKING:
     from netkv.live.external_clients import ExternalClient
     from netkv.live.rack import LiveRack
     from netkv.schemes.scheme import Scheme
-
-SWITCH_DROPS = (
-    "malformed",
-    "unrouted",
-    "send_drops",
-    "receive_drops",
-    "crossing_drops",
-    "cpu_queue_drops",
-    "report_drops",
-    "digest_drops",
-    "packet_out_drops",
-    "links_dropped",
-)
-"""Counters of frames and messages that a switch has dropped at full queues or as invalid."""
 
 
 class Rates:
@@ -45,36 +32,37 @@ class Rates:
     def __init__(self, links: Sequence[PictureLink]) -> None:
         """`links`: of the rack (`diagram.of_rack`)."""
         self._links = [link for link in links if link.a_port is not None]
-        self._before: dict[str, dict[str, Any]] = {}
+        self._rises = Rises()
         self._at: dict[str, float] = {}
         """When each node has answered."""
         self._sampled_at: float | None = None
 
     def begin(self, rack: LiveRack) -> None:
         """Begins an interval with the counters that the rack has just read."""
-        self._sampled_at = time.monotonic()
-        self._before.update(rack.counters)
-        self._at.update(dict.fromkeys(rack.counters, self._sampled_at))
+        self._count(rack)
 
     def take(self, rack: LiveRack, sample: RackSample) -> dict[str, Any] | None:
         """What `netkv.api.models.labs.LabSample` describes, without its number; None if there was
         no interval yet."""
-        before, at, sampled_at = dict(self._before), dict(self._at), self._sampled_at
-        self.begin(rack)
+        at, sampled_at = dict(self._at), self._sampled_at
+        of_nodes, of_links = self._count(rack)
         now = self._sampled_at
         if sampled_at is None or now is None or now <= sampled_at:
             return None
         seconds = now - sampled_at
 
-        def interval(node: str) -> float:
-            return self._at.get(node, now) - at.get(node, sampled_at)
-
-        def rises(node: str) -> dict[str, float]:
+        def rates(node: str, rises: Mapping[str, Any]) -> dict[str, float]:
             # The load generator measures its interval itself; that of a late answer is missing.
             own = sample.client.interval if node == rack.client.name else 0.0
-            counts = rack.counters.get(node, {})
-            return _rises(counts, before.get(node, {}), max(own, interval(node)))
+            over = max(own, self._at.get(node, now) - at.get(node, sampled_at))
+            return {name: rise / over for name, rise in rises.items()}
 
+        nodes = {node: rates(node, rises) for node, rises in of_nodes.items()}
+        links = {
+            link.name: rates(link.a, of_links[link.name])
+            for link in self._links
+            if link.name in of_links
+        }
         return {
             "time": sample.time,
             "interval": seconds,
@@ -93,11 +81,9 @@ class Rates:
             "control_dropped": sample.control_dropped,
             "reports_dropped": sample.reports_dropped,
             "switches": {
-                it.name: _switch(rises(it.name))
-                for it in rack.switch_nodes
-                if it.name in rack.counters
+                it.name: _switch(nodes[it.name]) for it in rack.switch_nodes if it.name in nodes
             },
-            "links": {**_of_hosts(rack, rises), **self._of_ports(rack, before, interval)},
+            "links": {**_of_hosts(rack, nodes), **_of_ports(links)},
             "programs": {
                 name: {
                     "to_per_s": each.received_per_s,
@@ -111,31 +97,20 @@ class Rates:
             "metrics": own_metrics(rack.scheme, sample),
         }
 
-    def _of_ports(
-        self, rack: LiveRack, before: Mapping[str, Any], interval: Callable[[str], float]
-    ) -> dict[str, dict[str, float | None]]:
-        """Rates of links as the switches at their ends have counted them."""
-
-        return {
-            link.name: {
-                "to_per_s": rise["sent"],
-                "from_per_s": rise["received"],
-                "to_bytes_per_s": rise["sent_bytes"],
-                "from_bytes_per_s": rise["received_bytes"],
-            }
+    def _count(self, rack: LiveRack) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+        """The rises of the counters of each node that has answered, and of those of the port of
+        each link."""
+        self._sampled_at = time.monotonic()
+        self._at.update(dict.fromkeys(rack.counters, self._sampled_at))
+        nodes = {node: self._rises.take(node, counts) for node, counts in rack.counters.items()}
+        ports = {
+            link.name: rack.counters.get(link.a, {}).get("ports", {}).get(str(link.a_port))
             for link in self._links
-            if (rise := self._of_port(rack, link, before, interval(link.a)))
         }
-
-    @staticmethod
-    def _of_port(
-        rack: LiveRack, link: PictureLink, before: Mapping[str, Any], seconds: float
-    ) -> dict[str, float]:
-        def counts(of_nodes: Mapping[str, Any]) -> dict[str, int]:
-            ports: Mapping[str, Any] = of_nodes.get(link.a, {}).get("ports", {})
-            return dict(ports.get(str(link.a_port), {}))
-
-        return _rises(counts(rack.counters), counts(before), seconds)
+        links = {
+            name: self._rises.take(("link", name), port) for name, port in ports.items() if port
+        }
+        return nodes, links
 
 
 def own_metrics(scheme: Scheme, sample: RackSample) -> list[dict[str, Any]]:
@@ -153,20 +128,32 @@ def own_metrics(scheme: Scheme, sample: RackSample) -> list[dict[str, Any]]:
 
 
 def _of_hosts(
-    rack: LiveRack, rises: Callable[[str], dict[str, float]]
+    rack: LiveRack, rates: Mapping[str, Mapping[str, float]]
 ) -> dict[str, dict[str, float | None]]:
     """Rates of links as the nodes at their ends have counted them, without bytes."""
     switches = {it.name for it in rack.switch_nodes}
-    found = {name: rises(name) for name in rack.counters if name not in switches}
     return {
         name: {
-            "to_per_s": rise["received"],
-            "from_per_s": rise["sent"],
+            "to_per_s": rate["received"],
+            "from_per_s": rate["sent"],
             "to_bytes_per_s": None,
             "from_bytes_per_s": None,
         }
-        for name, rise in found.items()
-        if "received" in rise
+        for name, rate in rates.items()
+        if name not in switches and "received" in rate
+    }
+
+
+def _of_ports(rates: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float | None]]:
+    """Rates of links as the switches at their ends have counted them."""
+    return {
+        link: {
+            "to_per_s": rate["sent"],
+            "from_per_s": rate["received"],
+            "to_bytes_per_s": rate["sent_bytes"],
+            "from_bytes_per_s": rate["received_bytes"],
+        }
+        for link, rate in rates.items()
     }
 
 
@@ -210,13 +197,4 @@ def _switch(rise: Mapping[str, float]) -> dict[str, float]:
         "packet_outs_per_s": rise.get("packet_outs", 0.0),
         "digests_per_s": rise.get("digests", 0.0),
         "drops_per_s": sum(rise.get(name, 0.0) for name in SWITCH_DROPS),
-    }
-
-
-def _rises(now: Mapping[str, Any], before: Mapping[str, Any], seconds: float) -> dict[str, float]:
-    """How fast each counter has risen, per second."""
-    return {
-        name: (value - earlier if value >= (earlier := before.get(name, 0)) else value) / seconds
-        for name, value in now.items()
-        if type(value) is int
     }

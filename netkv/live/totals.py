@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from netkv.metrics.rises import Rises
 from netkv.model.report import RackSample
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class Totals:
     """Sums over the samples of a rack."""
 
     def __init__(self) -> None:
-        self._before: dict[tuple[str, ...], int] = {}
+        self._rises = Rises()
         self._client: Counter[str] = Counter()
         self._control_bytes: Counter[str] = Counter()
         self._servers: dict[str, Counter[str]] = {}
@@ -61,10 +62,6 @@ class Totals:
     def _rise(
         self, sums: dict[str, Counter[str]], owner: str, counts: Mapping[str, Any], *within: str
     ) -> None:
-        total = sums.setdefault(owner, Counter())
-        for name, value in counts.items():
-            if type(value) is int:
-                key = (*within, owner, name)
-                before = self._before.get(key, 0)
-                total[name] += value - before if value >= before else value
-                self._before[key] = value
+        known = {name: count for name, count in counts.items() if type(count) is int}
+        rises = self._rises.take((*within, owner), known)
+        sums.setdefault(owner, Counter()).update(rises)

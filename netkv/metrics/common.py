@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from netkv.metrics.metric import AT_LEAST_ONE, SHARE, TRUTH, Metric, OverTime, Traits
-from netkv.metrics.sources import (
-    AtEnd,
-    Derived,
-    Gauge,
-    Latest,
-    Peak,
-    Quotient,
-    Stated,
-    Sum,
-    client,
-    rack_seconds,
-)
-
-if TYPE_CHECKING:
-    from netkv.model.report import RackSample
+from netkv.metrics.readings import client, links, rack, rack_seconds
+from netkv.metrics.sources import AtEnd, Derived, Gauge, Latest, Peak, Quotient, Stated, Sum
 
 MIB = 2**20
 
@@ -34,14 +21,6 @@ def imbalance(load: Iterable[float | None]) -> float | None:
     return max(known) * len(known) / total if total > 0 and len(known) == len(values) else None
 
 
-def _control_bytes(sample: RackSample) -> int:
-    return sample.control_plane_bytes
-
-
-def _control_mib(sample: RackSample) -> float:
-    return sample.control_plane_bytes / MIB
-
-
 def _counts_hits(traits: Traits) -> bool:
     return not traits.multigets
 
@@ -50,32 +29,13 @@ def _refuses_writes(traits: Traits) -> bool:
     return traits.conditional_writes
 
 
-def _stale_us(sample: RackSample) -> float:
-    return int(sample.client.counts.get("stale_ns", 0)) / 1e3
-
-
-def _on_link(kind: str) -> Callable[[RackSample], int]:
-    """Bytes on the links of a kind."""
-    return lambda sample: sample.links.get(kind, 0)
-
-
-def _known_operations(sample: RackSample) -> int:
-    """Completed operations, if the bytes on links are known."""
-    return sample.client.completed if sample.links else 0
-
-
-def _known_passes(sample: RackSample) -> float:
-    """Length of the interval, if the switches count the passes of packets."""
-    return 0.0 if sample.recirculated is None else sample.interval
-
-
 def _link_bytes(kind: str, where: str) -> Metric:
     return Metric(
         f"{kind}_link_bytes",
         f"Bytes on links {where}",
         f"Bytes of frames on the links {where}, in both directions, for each completed operation; "
         "none live.",
-        Quotient(_on_link(kind), _known_operations),
+        Quotient(links(kind), client("completed")),
         unit="bytes/operation",
         sense="lower",
     )
@@ -188,7 +148,7 @@ COMMON: tuple[Metric, ...] = (
         "control_plane_bytes_per_s",
         "Control plane",
         "P4Runtime messages between all switches and their controllers, both directions.",
-        Quotient(_control_bytes, rack_seconds, empty=0.0),
+        Quotient(rack("control_plane_bytes"), rack_seconds, empty=0.0),
         unit="bytes/s",
         sense="lower",
         time="rate",
@@ -198,7 +158,7 @@ COMMON: tuple[Metric, ...] = (
         "control_plane_mib_per_s",
         "Control plane",
         "The same in MiB.",
-        Quotient(_control_mib, rack_seconds, empty=0.0),
+        Quotient(rack("control_plane_bytes", divisor=MIB), rack_seconds, empty=0.0),
         unit="MiB/s",
         sense="lower",
         time="rate",
@@ -211,7 +171,7 @@ COMMON: tuple[Metric, ...] = (
         "Dropped messages",
         "Messages between switches and controllers that were dropped at a full queue, over the "
         "whole run.",
-        Sum(lambda sample: sample.control_dropped, "whole run"),
+        Sum(rack("control_dropped"), "whole run"),
         unit="messages",
         sense="lower",
         absent=0,
@@ -220,7 +180,7 @@ COMMON: tuple[Metric, ...] = (
         "reports_dropped",
         "Dropped reports of hot records",
         "Reports of hot records that were dropped at the lower limit for reports in such a queue.",
-        Sum(lambda sample: sample.reports_dropped, "whole run"),
+        Sum(rack("reports_dropped"), "whole run"),
         unit="messages",
         sense="lower",
         absent=0,
@@ -230,7 +190,7 @@ COMMON: tuple[Metric, ...] = (
         "Dropped frames",
         "Frames that full queues of switches, servers and clients dropped; none in runs of "
         "versions that did not count them.",
-        Sum(lambda sample: sample.dropped_frames),
+        Sum(rack("dropped_frames")),
         unit="frames",
         sense="lower",
         repeats="sum",
@@ -241,7 +201,7 @@ COMMON: tuple[Metric, ...] = (
         "Recirculations",
         "Further passes of packets through a switch, because its program recirculates or resubmits "
         "them; none if the switch does not count them.",
-        Quotient(lambda sample: sample.recirculated or 0, _known_passes),
+        Quotient(rack("recirculated"), rack_seconds),
         unit="packets/s",
         sense="lower",
         time="rate",
@@ -251,7 +211,7 @@ COMMON: tuple[Metric, ...] = (
         "Cached records",
         "Records in the cache at the end of the interval, as the controller knows; while it is "
         "down, as it knew last. Of a whole run at the end of the measured part.",
-        Gauge(lambda sample: sample.cached),
+        Gauge(rack("cached")),
         unit="records",
         time="last",
         absent=0,
@@ -356,7 +316,7 @@ COMMON: tuple[Metric, ...] = (
         "Staleness",
         "For how long the value of a stale read had been replaced when the read was sent, on "
         "average: since a write that began after it was acknowledged. None without stale reads.",
-        Quotient(_stale_us, client("stale_reads")),
+        Quotient(client("stale_ns", divisor=1e3), client("stale_reads")),
         unit="µs",
         sense="lower",
     ),
@@ -364,7 +324,7 @@ COMMON: tuple[Metric, ...] = (
         "max_staleness_us",
         "Longest staleness",
         "The longest of these times.",
-        Peak(lambda sample: sample.client.counts.get("longest_stale_ns", 0) / 1e3),
+        Peak(client("longest_stale_ns", divisor=1e3)),
         unit="µs",
         sense="lower",
         time="worst",

@@ -6,33 +6,18 @@ Samples of all phases are folded in the order in which they were taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from netkv.metrics.readings import Reading, seconds
 
 if TYPE_CHECKING:
     from netkv.model.report import RackSample
 
 Value: TypeAlias = bool | int | float | None
-Reading: TypeAlias = Callable[["RackSample"], Any]
-"""Reads a number from a sample."""
 Part: TypeAlias = Literal["measured", "after warm-up", "whole run"]
 """The part of a run whose samples count."""
-
-
-def client(name: str) -> Reading:
-    """Reads a count or a gauge of the load generator, by name."""
-    return lambda sample: sample.client.counts.get(name, 0)
-
-
-def rack_seconds(sample: RackSample) -> float:
-    """Length of the interval of everything that the load generator does not count, in seconds."""
-    return sample.interval
-
-
-def seconds(sample: RackSample) -> float:
-    """Length of the interval."""
-    return sample.client.interval
 
 
 class Source:
@@ -41,6 +26,11 @@ class Source:
     def of_interval(self, sample: RackSample) -> Value:  # noqa: ARG002 (for subclasses)
         """The value of one interval."""
         return None
+
+    @property
+    def readings(self) -> Iterable[Reading]:
+        """The numbers of a sample that it computes with."""
+        return [each for each in vars(self).values() if isinstance(each, Reading)]
 
     @property
     def has_intervals(self) -> bool:
@@ -86,9 +76,13 @@ class Peak(Source):
 
 @dataclass(frozen=True)
 class Latest(Source):
-    """The last value that the load generator has reported; some samples may lack it."""
+    """The last value of a finding of the load generator; some samples may lack it."""
 
     name: str
+
+    @property
+    def readings(self) -> Iterable[Reading]:
+        return [Reading("findings", (self.name,))]
 
     def fold(self, total: Any, phase: str, sample: RackSample) -> Any:  # noqa: ARG002
         return sample.client_statistics.get(self.name, total)
@@ -116,7 +110,8 @@ class Gauge(Source):
 
 @dataclass(frozen=True)
 class Quotient(Source):
-    """One sum over another, in the measured part."""
+    """One sum over another, in the measured part. Samples of which a number is unknown do not
+    count."""
 
     above: Reading
     below: Reading = seconds
@@ -131,13 +126,18 @@ class Quotient(Source):
     def fold(self, total: Any, phase: str, sample: RackSample) -> Any:
         if phase != "measure":
             return total
+        more = self.above(sample), self.below(sample)
+        if None in more:
+            return total
         above, below = total or (0, 0)
-        return above + self.above(sample), below + self.below(sample)
+        return above + more[0], below + more[1]
 
     def of_run(self, total: Any) -> Value:
         return self._divide(*(total or (0, 0)))
 
-    def _divide(self, above: float, below: float) -> Value:
+    def _divide(self, above: float | None, below: float | None) -> Value:
+        if above is None or below is None:
+            return None
         if below <= 0:
             return self.empty
         return above / below if self.limit is None else min(above / below, self.limit)

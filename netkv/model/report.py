@@ -35,6 +35,9 @@ Cause = Literal["scenario", "user", "duration"]
 """Of a change: the scenario (random faults included), a user who injected it, or the end of the
 duration for which a user has injected a fault."""
 
+LINK_KINDS = ("client", "server", "coordinator", "switch", "client_card", "server_card")
+"""Kinds of links: of clients, servers and the coordinator to the switch, between switches, and
+between FPGA cards and their hosts."""
 COMPILER = "p4c"
 """The `node` of events about the compilation for a target that is not netkv's own engine."""
 
@@ -124,10 +127,14 @@ class CoordinatorSample:
     """Frames that its host dropped."""
 
     @property
+    def available(self) -> float:
+        """Wall time times the number of workers, in seconds."""
+        return self.interval * self.workers
+
+    @property
     def utilization(self) -> float:
         """Share of the time that a worker was busy, 0 to 1."""
-        whole = self.interval * self.workers
-        return min(self.busy / whole, 1.0) if whole > 0 else 0.0
+        return min(self.busy / self.available, 1.0) if self.available > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -177,9 +184,8 @@ class RackSample:
     coordinator: CoordinatorSample | None = None
     """None if there is no coordinator, or if it is down."""
     links: Mapping[str, int] = field(default_factory=dict)
-    """Simulated racks: bytes that crossed links in the interval, both directions, by kind:
-    `client`, `server` and `coordinator` to the switch, `switch` between switches, and
-    `client_card` and `server_card` between FPGA cards and their hosts."""
+    """Simulated racks: bytes that crossed links in the interval, both directions, by kind
+    (`LINK_KINDS`)."""
     cards: Mapping[str, int] = field(default_factory=dict)
     """What the registers of the FPGA cards have counted in the interval, added up over the cards.
     """

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from netkv.metrics.card_counts import CardCounts, of_name
+from netkv.metrics.drops import QUEUE_DROPS
+from netkv.metrics.rises import CardRises, Rises, of_name
 from netkv.model.report import ClientSample, CoordinatorSample, RackSample
 from netkv.model.scheme_options import CoordinatorOptions
 from netkv.schemes.spec import LabSpec
@@ -19,12 +20,10 @@ class Sampler:
         """`card_hits`: the counter of reads that cards have answered; None: no cards."""
         self.servers = ServerCounts(lab.servers)
         self.coordinator = CoordinatorCounts(CoordinatorOptions.of(lab).coordinator_workers)
-        self._cards = CardCounts()
+        self._cards = CardRises()
         self._card_hits = card_hits
-        self._rises = Rises()
-        self._links: dict[str, int] = {}
-        self._control_bytes: dict[str, int] = {}
-        """Total of each switch at the last sample."""
+        self._groups = GroupRises()
+        self._bytes = Rises()
         self._sampled_at = 0.0
 
     def begin(self, now: float) -> None:
@@ -52,20 +51,15 @@ class Sampler:
         `now` is on the clock of `begin`, `time` is the time of the sample. `servers`: each reply
         with the time `at` which it came, if that is not `now`. `silent`: the servers that run and
         have not answered. `control_bytes`: bytes between controllers and each switch so far.
-        `cards`: counters for `CardCounts`. `links`: bytes on links so far, by kind; None: unknown.
-        `counts`: counters for `Rises`, by source.
+        `cards`: counters for `CardRises`. `links`: bytes on links so far, by kind; None: unknown.
+        `counts`: counters for `GroupRises`, by source.
         """
         interval = now - self._sampled_at
         served = self.servers.take(servers, silent, self._sampled_at, now)
         self._sampled_at = now
-        new_bytes = {
-            name: count - self._control_bytes.get(name, 0) for name, count in control_bytes.items()
-        }
-        self._control_bytes = dict(control_bytes)
-        rises = self._rises.take(counts)
+        new_bytes = self._bytes.take("control", control_bytes)
+        rises = self._groups.take(counts)
         counted = self._cards.take(cards)
-        on_links = {kind: count - self._links.get(kind, 0) for kind, count in (links or {}).items()}
-        self._links = dict(links or {})
         if self._card_hits is not None:
             client = {**client, "hits": of_name(counted, self._card_hits)}
         return RackSample(
@@ -89,7 +83,7 @@ class Sampler:
             recirculated=rises["recirculated"],
             coordinator=self.coordinator.take(coordinator, interval),
             cards=counted,
-            links=on_links,
+            links=self._bytes.take("links", links or {}),
         )
 
     def late(self, time: float, client: dict[str, Any], cached: int) -> RackSample:
@@ -123,18 +117,21 @@ class Served:
     """Those that run and have not answered; they count as zero."""
 
 
+_SERVED = ("served", "dropped")
+
+
 class ServerCounts:
     """The counters of every server at its last answer."""
 
     def __init__(self, servers: int) -> None:
         self.count = servers
-        self._before: dict[int, dict[str, float]] = {}
+        self._rises = Rises()
         self._answered_at: dict[int, float] = {}
 
     def forget(self, servers: Iterable[int]) -> None:
         """The counters of these servers begin at 0 again."""
         for server in servers:
-            self._before.pop(server, None)
+            self._rises.forget(server)
             self._answered_at.pop(server, None)
 
     def take(
@@ -154,13 +151,12 @@ class ServerCounts:
             at = float(reply.get("at", now))
             for key, counts in reply.get("servers", {}).items():
                 server = int(key)
-                before = self._before.get(server, {})
-                self._before[server] = counts
+                rises = self._rises.take(server, {name: counts[name] for name in _SERVED})
                 statistics[server] = counts
                 seconds = at - self._answered_at.get(server, since)
                 self._answered_at[server] = at
-                served[server] = int(counts["served"] - before.get("served", 0))
-                dropped[server] = int(counts["dropped"] - before.get("dropped", 0))
+                served[server] = int(rises["served"])
+                dropped[server] = int(rises["dropped"])
                 load[server] = served[server] / max(seconds, 1e-9)
         return Served(
             tuple(load), tuple(served), tuple(dropped), tuple(statistics), frozenset(silent)
@@ -172,29 +168,25 @@ class CoordinatorCounts:
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
-        self._before: dict[str, Any] = {}
+        self._rises = Rises()
 
     def forget(self) -> None:
         """The counters begin at 0 again."""
-        self._before = {}
+        self._rises.forget("coordinator")
 
     def take(self, counts: dict[str, Any] | None, interval: float) -> CoordinatorSample | None:
         """A sample from the counters; None if the coordinator did not reply."""
         if not counts:
             return None
-        before, self._before = self._before, counts
-
-        def rise(name: str) -> float:
-            return float(counts[name] - before.get(name, 0))
-
+        rises = self._rises.take("coordinator", counts)
         return CoordinatorSample(
             interval=interval,
-            busy=rise("busy_s"),
+            busy=float(rises["busy_s"]),
             workers=self._workers,
-            requests=int(rise("requests")),
-            groups=int(rise("groups")),
-            refused=int(rise("overloaded")),
-            dropped=int(rise("dropped")),
+            requests=int(rises["requests"]),
+            groups=int(rises["groups"]),
+            refused=int(rises["overloaded"]),
+            dropped=int(rises["dropped"]),
         )
 
 
@@ -210,54 +202,26 @@ def client_sample(reply: dict[str, Any]) -> ClientSample:
     )
 
 
-_GROUPS = {
-    "control": (
-        "control_dropped",
-        "cpu_queue_drops",
-        "packet_out_drops",
-        "outbox_drops",
-        "outbox_idle_drops",
-        "events_dropped",
-        "frames_dropped",
-    ),
-    "reports": (
-        "reports_dropped",
-        "report_drops",
-        "digest_drops",
-        "outbox_report_drops",
-        "acknowledgements_dropped",
-    ),
-    "frames": (
-        "send_drops",
-        "receive_drops",
-        "crossing_drops",
-        "link_drops",
-        "pipeline_drops",
-        "client_drops",
-    ),
-    "recirculated": ("recirculated", "resubmitted"),
-}
-"""Counters by what they count: messages and reports between switches and controllers, and frames
-between nodes, that were dropped at a full queue; further passes of packets through a switch."""
+_GROUPS = {**QUEUE_DROPS, "recirculated": ("recirculated", "resubmitted")}
+"""Counters by what they count: what was dropped at full queues; and further passes of packets
+through a switch."""
 
 
-class Rises:
-    """How much the counters of the nodes rise between two samples."""
+class GroupRises:
+    """How much the counters of the nodes rise between two samples, by group."""
 
     def __init__(self) -> None:
-        self._before: dict[tuple[str, str], int] = {}
-        """By source and group."""
+        self._rises = Rises()
 
     def take(self, sources: Mapping[str, Mapping[str, Any]]) -> dict[str, int | None]:
-        """The rise of each group since the last call; None if no source has such a counter. If a
-        source's counters have become smaller, it was restarted."""
+        """The rise of each group since the last call; None if no source has such a counter."""
         found: dict[str, int | None] = dict.fromkeys(_GROUPS)
         for source, counts in sources.items():
-            for group, names in _GROUPS.items():
-                known = [int(counts[name]) for name in names if name in counts]
-                if not known:
-                    continue
-                now, before = sum(known), self._before.get((source, group), 0)
-                self._before[source, group] = now
-                found[group] = (found[group] or 0) + (now - before if now >= before else now)
+            known = {
+                group: sum(int(counts[name]) for name in names if name in counts)
+                for group, names in _GROUPS.items()
+                if any(name in counts for name in names)
+            }
+            for group, rise in self._rises.take(source, known).items():
+                found[group] = (found[group] or 0) + rise
         return found

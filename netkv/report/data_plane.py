@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from netkv.bench.data_plane import (
     RECORDED_BMV2_PPS,
@@ -38,8 +39,8 @@ _RATIOS = ("compiled /\ninterpreter", "compiled /\nby hand", "compiled /\nbmv2 (
 _TIMES = ("compiled\np50", "compiled\np99")
 
 
-def tables(found: DataPlaneBenchmark) -> Iterator[Table]:
-    """Tables of paths, sweeps and loading, as far as they were measured."""
+def shown(found: DataPlaneBenchmark) -> Iterator[Table | Text]:
+    """Tables of paths, sweeps and loading, as far as they were measured; and bmv2's figure."""
     for title, header, rows in _parts(found):
         table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         for at, name in enumerate(header):
@@ -48,6 +49,7 @@ def tables(found: DataPlaneBenchmark) -> Iterator[Table]:
         for row in rows:
             table.add_row(*row)
         yield table
+    yield Text(BMV2, style="dim", no_wrap=True)
 
 
 def figures(found: DataPlaneBenchmark) -> list[Figure]:

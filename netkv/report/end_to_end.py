@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 
 from netkv.bench.end_to_end import EndToEnd
-from netkv.bench.result import Benchmark, BenchResult
+from netkv.bench.result import BenchResult, Document
 from netkv.report import page, text
 from netkv.report.figure import Axis, Figure, Series
 from netkv.report.style import nth
@@ -35,8 +35,14 @@ _TIMES = ("p50", "p99", "core ns\na request")
 _ORDER = ("udp-echo", "interpreter", "compiled", "handwritten", "redis", "memcached")
 
 
-def table(found: EndToEnd) -> Table:
-    """A line for each measurement."""
+def shown(found: EndToEnd) -> Iterator[Table | str]:
+    """A table with a line for each measurement, and the ratios."""
+    yield _table(found)
+    for name, ratio in ratios(found):
+        yield f"{ratio:6.2f}  {name}"
+
+
+def _table(found: EndToEnd) -> Table:
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in (*_HEADER, *_TIMES):
         left = name in _HEADER[:3]
@@ -128,7 +134,7 @@ def _label(result: BenchResult) -> str:
 
 
 def _figure(
-    benchmark: Benchmark,
+    benchmark: Document,
     name: str,
     title: str,
     y: Axis,

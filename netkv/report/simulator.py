@@ -36,8 +36,15 @@ _MEMORY = (
 )
 
 
-def table(found: SimulatorBenchmark) -> Table:
-    """A line for each rack."""
+def shown(found: SimulatorBenchmark) -> Iterator[Table | str]:
+    """A table with a line for each rack, one of the memory of runs, and the ratios."""
+    yield _table(found)
+    yield _memory_table(found)
+    for name, ratio in found.ratios.items():
+        yield f"{ratio:6.2f}  {name}"
+
+
+def _table(found: SimulatorBenchmark) -> Table:
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in (*_HEADER, *_RATES, *_REST):
         left = name in ("scheme", "topology", "load")
@@ -47,7 +54,7 @@ def table(found: SimulatorBenchmark) -> Table:
     return shown
 
 
-def memory_table(found: SimulatorBenchmark) -> Table:
+def _memory_table(found: SimulatorBenchmark) -> Table:
     """A line for each rack with writes only: memory after a time, and after ten times that time."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in _MEMORY:

@@ -25,6 +25,7 @@ from netkv.model.hardware import GenericLab
 from netkv.model.nodes import Client, Servers
 from netkv.model.scheme_options import SchemeOptions
 from netkv.options import declaration, meaning
+from netkv.schemes import counters
 from netkv.schemes.scheme import Scheme
 
 GROUP = "netkv.schemes"
@@ -139,6 +140,7 @@ def _load(point: metadata.EntryPoint) -> Scheme:
             raise ValueError(f"its hosts have no {kind.__name__}")
     if scheme.limits.one_switch and scheme.topology.kind != "rack":
         raise ValueError(f"it supports one switch only, but its topology is {scheme.topology.kind}")
+    counters.check_figures(scheme)
     return scheme
 
 

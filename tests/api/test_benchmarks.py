@@ -9,7 +9,7 @@ import typer
 from netkv.api.jobs import benchmarks
 from netkv.api.models.jobs import Job
 from netkv.api_client import ApiError, Client, JobError
-from netkv.bench import catalogue, suite
+from netkv.bench import catalogue
 from netkv.cli import bench, p4
 from tests.api.serving import Served
 from tests.waiting import PATIENCE_S, until
@@ -26,7 +26,9 @@ def test_every_benchmark_is_listed(served: Served) -> None:
     assert "bench" in typer.main.get_command(p4.app).commands  # type: ignore[attr-defined]
     assert {each["name"] for each in found} == commands | {"p4 bench", "bench"}
     assert len({each["id"] for each in found}) == len(found)
-    assert {each["name"] for each in found if each["in_suite"]} == set(suite.BENCHMARKS)
+    assert {each["name"] for each in found if each["in_suite"]} == {
+        each.name for each in catalogue.in_suite()
+    }
     assert all(each["seconds"] > 0 for each in found)
     options = {each["id"]: each["options_schema"] for each in found}
     seconds = options["e2e"]["properties"]["seconds"]
@@ -100,7 +102,7 @@ def test_unknown_benchmark_is_not_found(client: Client) -> None:
 
 def test_options_become_those_of_the_command() -> None:
     def command(name: str, **options: object) -> list[str]:
-        return benchmarks.command(benchmarks.find(name)).line(options)[3:]
+        return benchmarks.find(name).command.line(options)[3:]
 
     assert command("all") == ["bench", "--json"]
     assert command("e2e", stores=False, value_size=[64, 128], program=None) == [
@@ -110,5 +112,5 @@ def test_options_become_those_of_the_command() -> None:
         *("p4", "bench", "--sweep=none", "--json", "netcache")
     ]
     assert command("fpga", design="lake") == ["bench", "fpga", "--json", "lake"]
-    for each in catalogue.ENTRIES:
-        assert benchmarks.command(each).schema["properties"]
+    for each in benchmarks.entries():
+        assert each.command.schema["properties"]

@@ -1,5 +1,8 @@
 """`netkv bench` without a name: what all benchmarks together print, not the measured speed."""
 
+# Hooks have the parameters of the interface, whether they use them or not.
+# ruff: noqa: ARG002
+
 from __future__ import annotations
 
 import json
@@ -10,9 +13,12 @@ from typing import Any
 
 import pytest
 
-from netkv.bench import data_plane, simulator, stores, suite
+from netkv.bench import catalogue, data_plane, simulator, stores, suite
+from netkv.bench.benchmark import Benchmark, Figure, Outcome, Progress
+from netkv.bench.benchmarks import gateway, redis
+from netkv.bench.benchmarks.data_plane import main_figures
+from netkv.bench.benchmarks.simulator import rack_goal
 from netkv.bench.result import this_machine
-from netkv.bench.suite import Figure, Measure, Part, Plan
 from netkv.errors import NetkvError
 from netkv.labs import daemon
 from tests.cli.commands import Netkv
@@ -26,34 +32,46 @@ def silent(_at: int, _count: int, _label: str) -> None:
 def benchmarks(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Replaces the benchmarks, which take minutes."""
 
-    def replace(**measures: Measure) -> None:
-        monkeypatch.setattr(suite, "BENCHMARKS", measures)
+    def replace(*instead: Benchmark) -> None:
+        monkeypatch.setattr(catalogue, "in_suite", lambda: instead)
 
     return replace
 
 
-def measured(plan: Plan, _progress: suite.Progress) -> Part:
-    figures = [
-        Figure(name="fast", value=0.8, at_least=0.5),
-        Figure(name="slow", value=4.0, at_most=3.0),
-        Figure(name="filled in", value=0.2, unit="s", at_most=0.25),
-        Figure(name="known", value=17.0),
-    ]
-    return Part(benchmark="one", figures=figures, document={"seconds": plan.load(3.0)})
+class Measured(Benchmark):
+    name = "one"
+
+    def run(self, plan: Any, progress: Progress) -> Outcome:
+        raise AssertionError("it is measured for the suite only")
+
+    def run_in_suite(self, seconds: float | None, progress: Progress) -> Outcome:
+        figures = [
+            Figure(name="fast", value=0.8, at_least=0.5),
+            Figure(name="slow", value=4.0, at_most=3.0),
+            Figure(name="filled in", value=0.2, unit="s", at_most=0.25),
+            Figure(name="known", value=17.0),
+        ]
+        return Outcome({"seconds": seconds}, figures=figures)
 
 
-def failing(_plan: Plan, _progress: suite.Progress) -> Part:
-    raise NetkvError("It does not answer.")
+class Failing(Measured):
+    name = "two"
+
+    def run_in_suite(self, seconds: float | None, progress: Progress) -> Outcome:
+        raise NetkvError("It does not answer.")
 
 
-def missing(_plan: Plan, _progress: suite.Progress) -> Part:
-    raise stores.NotInstalledError("There is no such server.")
+class Missing(Measured):
+    name = "two"
+
+    def run_in_suite(self, seconds: float | None, progress: Progress) -> Outcome:
+        raise stores.NotInstalledError("There is no such server.")
 
 
 def test_figures_stand_beside_their_goals(
     netkv_in_process: Netkv, benchmarks: Callable[..., None]
 ) -> None:
-    benchmarks(one=measured)
+    benchmarks(Measured())
     result = netkv_in_process("bench")
     assert result.status == 0
     lines = [" ".join(line.split()) for line in result.out.splitlines()]
@@ -66,7 +84,7 @@ def test_figures_stand_beside_their_goals(
 def test_json_has_the_document_of_each_benchmark(
     netkv_in_process: Netkv, benchmarks: Callable[..., None]
 ) -> None:
-    benchmarks(one=measured, two=missing)
+    benchmarks(Measured(), Missing())
     result = netkv_in_process("bench", "--seconds", "0.1", "--json")
     assert result.status == 0
     one, two = result.document["parts"]
@@ -87,7 +105,7 @@ def test_json_has_the_document_of_each_benchmark(
 def test_benchmark_that_fails_does_not_stop_the_others(
     netkv_in_process: Netkv, benchmarks: Callable[..., None]
 ) -> None:
-    benchmarks(two=failing, one=measured)
+    benchmarks(Failing(), Measured())
     result = netkv_in_process("bench", "--json")
     assert result.status == 1
     assert "Failed: It does not answer." in result.err
@@ -128,7 +146,7 @@ def test_goals_of_the_data_plane() -> None:
     )
     assert [
         (each.name, each.value, each.at_least or each.at_most, each.reached)
-        for each in suite.data_plane_figures(found)
+        for each in main_figures(found)
     ] == [
         ("cache_read read-hit: compiled/by hand", 0.8, 0.75, True),
         ("cache_read read-hit, 100 entries: compiled/by hand", 0.5, 0.6, False),
@@ -140,7 +158,7 @@ def test_goals_of_the_data_plane() -> None:
 
 def test_goals_of_racks_depend_on_the_cache() -> None:
     goals = {
-        row.case.scheme: suite.rack_goal(row)
+        row.case.scheme: rack_goal(row)
         for row in simulator.plan([], [], [], 1.0)
         if row.beside_program and row.case.zipf
     }
@@ -165,7 +183,7 @@ def test_start_up_is_measured_beside_a_bare_interpreter(netkv: Netkv) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("home")
 def test_gateway_gets_a_lab_that_is_taken_down() -> None:
-    part = suite.run("bench gateway", Plan(0.1), silent)
+    part = suite.run(gateway.BENCHMARK, 0.1, silent)
     if shutil.which("redis-benchmark") is None:
         assert part.left_out
         assert "redis-benchmark" in part.left_out[0]
@@ -175,10 +193,12 @@ def test_gateway_gets_a_lab_that_is_taken_down() -> None:
     assert daemon.all_labs() == []
 
 
-@pytest.mark.parametrize("name", ["bench gateway", "bench redis"])
+@pytest.mark.parametrize(
+    "benchmark", [gateway.BENCHMARK, redis.BENCHMARK], ids=lambda each: each.name
+)
 def test_missing_program_is_named(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    (sentence,) = suite.run(name, Plan(0.1), silent).left_out
+    (sentence,) = suite.run(benchmark, 0.1, silent).left_out
     assert "apt-get install redis" in sentence

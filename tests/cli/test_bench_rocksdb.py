@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from netkv.bench import rocksdb_costs
+from netkv.bench.benchmarks.rocksdb import Plan, measure
 from netkv.errors import NetkvError
 from tests.cli.commands import Netkv, assert_wrong_usage
 
@@ -67,18 +67,18 @@ def test_full_disk_is_reported_before_the_load(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5 << 20))
     steps: list[str] = []
     with pytest.raises(NetkvError, match=r"has 5 MiB of free space.*TMPDIR names another"):
-        rocksdb_costs.run(rocksdb_costs.Plan(), lambda _at, _count, label: steps.append(label))
+        measure.run(Plan(), lambda _at, _count, label: steps.append(label))
     assert not steps
 
 
 def test_records_to_read_are_never_written() -> None:
     """A written record is in a memtable, so its read would not measure what its row states."""
-    plan = rocksdb_costs.Plan(records=10_000)
-    sample = rocksdb_costs._Sample(plan)
+    plan = Plan(records=10_000)
+    sample = measure._Sample(plan)
     written = {key for _ in range(2000) for key in sample.any()} | set(sample.hot_writes)
     assert len(written) > 3000
     assert written.isdisjoint(sample.hot_reads)
     assert written.isdisjoint(sample.cached_reads)
-    fresh = [key for _ in range(2 * rocksdb_costs.ROUNDS) for key in sample.fresh()]
+    fresh = [key for _ in range(2 * measure.ROUNDS) for key in sample.fresh()]
     assert written.isdisjoint(fresh)
-    assert len(set(fresh)) == len(fresh) == 2 * rocksdb_costs.ROUNDS * sample.batch
+    assert len(set(fresh)) == len(fresh) == 2 * measure.ROUNDS * sample.batch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,22 @@ def test_option_of_a_foreign_scheme_is_a_lab_option(
     wrong = netkv("scenario", "show", str(file), "--set", "lab.probe_period=0", PYTHONPATH=packages)
     assert wrong.status == 2
     assert "--set lab.probe_period=0: 'lab.probe_period' is 0" in wrong.err
+
+
+METRICS = """
+from dataclasses import replace
+from netkv.metrics.metric import Metric
+from netkv.metrics.readings import rack, client
+from netkv.metrics.sources import Sum
+
+SCHEME = replace(SCHEME, metrics=(Metric("probes", "Probes", "Probes.", Sum({reading})),))
+"""
+
+
+def test_foreign_scheme_with_a_mistyped_figure_is_left_out(netkv: Netkv, tmp_path: Path) -> None:
+    text = foreign.source() + textwrap.dedent(METRICS.format(reading='rack("cachd")'))
+    foreign.install(tmp_path, "netkv_probing", text)
+    (problem,) = netkv("scheme", "list", "--json", PYTHONPATH=str(tmp_path)).document["problems"]
+    assert "The scheme 'probing' of the package 'netkv_probing' cannot be used" in problem
+    assert "The metric 'probes' of the scheme 'probing' reads 'cachd'" in problem
+    assert "Did you mean 'cached'?" in problem

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netkv.bench import fpga
+from netkv.bench.benchmarks.fpga import measure
 from netkv.cli import main
 from netkv.fpga import tester
 from netkv.model import manifest
@@ -32,7 +32,7 @@ def test_load_of_the_most_cycles_is_possible() -> None:
         load = tester.Load(ports=range(len(design.client_ports)), warmup_cycles=0)
         most = tester.most_cycles(design, load)
         assert most > 10_000
-    assert tester.most_cycles(design, load) < fpga.LOADED_CYCLES
+    assert tester.most_cycles(design, load) < measure.LOADED_CYCLES
 
 
 def test_more_cycles_than_possible_are_refused(

@@ -13,7 +13,7 @@ from netkv.errors import MisfitError, UsageError
 from netkv.fpga.build import Library
 from netkv.labs import daemon
 from netkv.live.rack import LiveRack
-from netkv.metrics.card_counts import CardCounts
+from netkv.metrics.rises import CardRises
 from netkv.model.spec import ClosedLoop, WorkloadSpec
 from netkv.scenarios import loader
 from netkv.schemes.spec import LabSpec, RackSpec
@@ -107,7 +107,7 @@ def test_live_scenario_without_place_for_cards_is_refused() -> None:
 
 
 def test_cards_are_counted_across_restarts_and_silence() -> None:
-    cards = CardCounts()
+    cards = CardRises()
     assert cards.take([{"hits": 5, "restarts": 0}, {}]) == {"hits": 5}
     assert cards.take([{}, {"hits": 2, "misses": 3, "restarts": 0}]) == {"hits": 2, "misses": 3}
     found = cards.take([{"hits": 8, "restarts": 0}, {"hits": 1, "misses": 0, "restarts": 1}])

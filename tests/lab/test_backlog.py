@@ -11,7 +11,7 @@ from netkv.control import base
 from netkv.live import backlog
 from netkv.live.backlog import Actions, Events
 from netkv.model.messages import Message, Op, Stamp, encode
-from netkv.rack.sampling import Rises
+from netkv.rack.sampling import GroupRises
 
 KEY = b"k" * 16
 
@@ -104,7 +104,7 @@ def test_table_writes_beyond_the_limit_are_refused(
 
 
 def test_drops_are_counted_once_also_after_a_restart() -> None:
-    rises = Rises()
+    rises = GroupRises()
 
     def drops(**sources: dict[str, int]) -> tuple[int | None, int | None]:
         found = rises.take(sources)
@@ -117,7 +117,7 @@ def test_drops_are_counted_once_also_after_a_restart() -> None:
 
 
 def test_what_no_node_counts_is_unknown() -> None:
-    rises = Rises()
+    rises = GroupRises()
     counting = {"recirculated": 3, "resubmitted": 1, "send_drops": 2, "receive_drops": 4}
     found = rises.take({"leaf": counting, "elsewhere": {"sent": 8}})
     assert (found["recirculated"], found["frames"]) == (4, 6)

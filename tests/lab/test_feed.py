@@ -15,7 +15,8 @@ from netkv.live.external_clients import ExternalClient
 from netkv.live.feed import Feed
 from netkv.live.rack import LiveRack
 from netkv.metrics.metric import Metric
-from netkv.metrics.sources import Latest, Quotient, Sum, client
+from netkv.metrics.readings import client
+from netkv.metrics.sources import Latest, Quotient, Sum
 from netkv.model.report import ClientSample, RackSample
 from netkv.processes import Identity
 from tests.lab.racks import spec

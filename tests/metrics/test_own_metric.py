@@ -17,7 +17,8 @@ from rich.console import Console
 from netkv import schemes
 from netkv.errors import NetkvError, UsageError
 from netkv.metrics.metric import Metric
-from netkv.metrics.sources import Gauge, Quotient, Sum, client
+from netkv.metrics.readings import client
+from netkv.metrics.sources import Gauge, Quotient, Sum
 from netkv.report import page, plots, tables
 from netkv.runs import Store, StoreSink
 from netkv.runs.compare import compare

@@ -14,7 +14,7 @@ from netkv.p4rt.client import P4RuntimeClient
 from netkv.p4rt.entities import Names, delete, insert, modify
 from netkv.p4rt.server import P4RuntimeServer
 from netkv.p4rt.stream import REPORTS_LIMIT
-from netkv.rack.sampling import Rises
+from netkv.rack.sampling import GroupRises
 from tests.p4rt.conftest import probe
 from tests.p4rt.direct_program import (
     FIXED,
@@ -69,7 +69,7 @@ async def test_idle_notifications_that_are_dropped_have_a_counter(
 
     await until_async(dropped, "the notification is dropped")
     assert "outbox_report_drops" not in server.statistics()
-    rises = Rises().take({"switch": server.statistics()})
+    rises = GroupRises().take({"switch": server.statistics()})
     assert (rises["control"], rises["reports"]) == (1, None)
 
 

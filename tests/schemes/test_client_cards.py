@@ -9,7 +9,7 @@ import pytest
 
 from netkv import schemes
 from netkv.errors import MisfitError
-from netkv.metrics.card_counts import of_name
+from netkv.metrics.rises import of_name
 from netkv.model import layout, manifest, network, nodes
 from netkv.model.card_design import CardDesign
 from netkv.model.spec import WorkloadSpec

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from netkv.metrics.metric import Metric
+from netkv.metrics.readings import servers
 from netkv.metrics.sources import Peak
 from netkv.model.nodes import Client, Servers
 from netkv.model.scheme_options import SwitchCache
@@ -22,10 +23,6 @@ def control_plane(spec, topology):
     from write_around.control_plane import WriteAround
 
     return WriteAround(topology)
-
-
-def refills(sample):
-    return sum(server.get("refills", 0) for server in sample.server_statistics)
 
 
 SCHEME = Scheme(
@@ -47,5 +44,7 @@ SCHEME = Scheme(
     control_plane=control_plane,
     options=Options,
     limits=Limits(one_switch=True),
-    metrics=(Metric("refills", "Refills", "Answers that could fill an entry.", Peak(refills)),),
+    metrics=(
+        Metric("refills", "Refills", "Answers that could fill an entry.", Peak(servers("refills"))),
+    ),
 )

@@ -21,7 +21,6 @@ def router(context: Context) -> APIRouter:
     def list_benchmarks() -> list[Benchmark]:
         """The benchmarks of netkv itself, each a command."""
         from netkv.api.jobs import benchmarks
-        from netkv.bench import catalogue
 
         return [
             Benchmark(
@@ -33,9 +32,9 @@ def router(context: Context) -> APIRouter:
                 seconds=each.seconds,
                 in_suite=each.in_suite,
                 needs=list(each.needs),
-                options_schema=benchmarks.command(each).schema,
+                options_schema=each.command.schema,
             )
-            for each in catalogue.ENTRIES
+            for each in benchmarks.entries()
         ]
 
     @routes.post("/benchmarks/{name}", status_code=202, responses=responses(404, 422, 429))
@@ -51,7 +50,7 @@ def _submit(context: Context, name: str, request: CommandRequest) -> Job:
     from netkv.api.jobs import benchmarks
 
     entry = benchmarks.find(name)
-    command = benchmarks.command(entry).line(request.options)
+    command = entry.command.line(request.options)
     return context.jobs.submit(
         kind="benchmark",
         title=entry.name,

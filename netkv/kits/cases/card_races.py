@@ -16,7 +16,7 @@ from netkv.events.event import TimelineEvent
 from netkv.events.random_faults import FaultKind
 from netkv.kits.cases.corruption import HIGH, source
 from netkv.kits.cases.random_draw import RandomDraw
-from netkv.metrics.card_counts import of_name
+from netkv.metrics.rises import of_name
 from netkv.model.hardware import TopologySpec
 from netkv.model.nodes import Client, Servers
 from netkv.model.profile import LinkModel, Profile, ServerModel, Time

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netkv.metrics.metric import Metric
-from netkv.metrics.sources import Quotient, Source, Value, client
+from netkv.metrics.readings import Reading, client, coordinator
+from netkv.metrics.sources import Quotient, Source, Value
 
 if TYPE_CHECKING:
     from netkv.model.report import RackSample
@@ -17,14 +18,18 @@ class _Groups(Source):
     """Requests to servers for one request of a client. The coordinator counts them if there is
     one; otherwise the clients do."""
 
+    split: Reading
+    groups: Reading
+    completed: Reading
+
     def fold(self, total: Any, phase: str, sample: RackSample) -> Any:
         if phase != "measure":
             return total
         split, groups, completed = total or (0, 0, 0)
         return (
-            split + (sample.coordinator.groups if sample.coordinator is not None else 0),
-            groups + client("groups")(sample),
-            completed + client("completed")(sample),
+            split + (self.split(sample) or 0),
+            groups + self.groups(sample),
+            completed + self.completed(sample),
         )
 
     def of_run(self, total: Any) -> Value:
@@ -45,7 +50,7 @@ METRICS = (
         "groups_per_request",
         "Requests to servers per request",
         "Requests to servers for one request of a client, on average.",
-        _Groups(),
+        _Groups(coordinator("groups"), client("groups"), client("completed")),
         sense="lower",
     ),
 )

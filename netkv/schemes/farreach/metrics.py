@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from netkv.metrics.metric import Metric
-from netkv.metrics.sources import Gauge, Peak, Sum, client
+from netkv.metrics.readings import client
+from netkv.metrics.sources import Gauge, Peak, Sum
 
 METRICS = (
     Metric(

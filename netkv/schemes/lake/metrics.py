@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 from netkv.metrics.metric import SHARE, Metric
+from netkv.metrics.readings import cards
 from netkv.metrics.sources import Quotient
-
-if TYPE_CHECKING:
-    from netkv.model.report import RackSample
 
 _LINE_HITS = ("hash_hits", "data_hits")
 _LINE_READS = (*_LINE_HITS, "hash_misses", "data_misses")
-
-
-def _counted(*names: str) -> Callable[[RackSample], int]:
-    """What these registers have counted in an interval, added up."""
-    return lambda sample: sum(sample.cards.get(name, 0) for name in names)
-
 
 METRICS = (
     Metric(
@@ -26,7 +15,7 @@ METRICS = (
         "Hit ratio of the shared caches",
         "Reads of lines that the two shared caches answered over all reads of lines; 0 with "
         "`shared_caches: false`, none without DRAM.",
-        Quotient(_counted(*_LINE_HITS), _counted(*_LINE_READS)),
+        Quotient(cards(*_LINE_HITS), cards(*_LINE_READS)),
         unit=SHARE,
         sense="higher",
     ),
@@ -34,7 +23,7 @@ METRICS = (
         "dram_read_cycles",
         "Latency of a read at the DRAM",
         "Cycles of the card from the request of a line at the DRAM to its data, on average.",
-        Quotient(_counted("dram_read_cycles"), _counted("dram_reads")),
+        Quotient(cards("dram_read_cycles"), cards("dram_reads")),
         unit="cycles",
         sense="lower",
     ),
@@ -42,14 +31,14 @@ METRICS = (
         "dram_reads_per_s",
         "Reads of the DRAM",
         "Lines that the cards read from their DRAM.",
-        Quotient(_counted("dram_reads"), empty=0.0),
+        Quotient(cards("dram_reads"), empty=0.0),
         unit="lines/s",
     ),
     Metric(
         "element_cycles_per_s",
         "Busy cycles of processing elements",
         "Cycles in which processing elements were busy, added up over the elements.",
-        Quotient(_counted("busy_cycles"), empty=0.0),
+        Quotient(cards("busy_cycles"), empty=0.0),
         unit="cycles/s",
     ),
 )

@@ -16,13 +16,14 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
 from netkv import schemes
-from netkv.bench.result import Benchmark, BenchResult, this_machine
+from netkv.bench.benchmark import Progress
+from netkv.bench.benchmarks.redis import Plan
+from netkv.bench.result import BenchResult, Document, this_machine
 from netkv.errors import NetkvError
 from netkv.live import redis_server
 from netkv.live.ports import free_ports
@@ -40,17 +41,7 @@ Turn = Callable[[float], float]
 """Performs operations for some seconds; returns the operations per second."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Parameters of the benchmark."""
-
-    seconds: float = 2.0
-    """Seconds of load for each row."""
-    entries: int = 10_000
-    fsync: redis_server.Fsync = "never"
-
-
-def run(plan: Plan, progress: Callable[[int, int, str], None]) -> Benchmark:
+def run(plan: Plan, progress: Progress) -> Document:
     """Measures; raises NetkvError, for instance if redis-server is not installed."""
     rates: dict[tuple[str, str], list[float]] = {}
     with contextlib.ExitStack() as stack:
@@ -79,7 +70,7 @@ def run(plan: Plan, progress: Callable[[int, int, str], None]) -> Benchmark:
         for (path, program), found in rates.items()
         if program != "redis-py"
     }
-    return Benchmark(machine=this_machine(), results=results, ratios=ratios)
+    return Document(machine=this_machine(), results=results, ratios=ratios)
 
 
 def _contenders(

@@ -34,6 +34,8 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from netkv.bench.benchmark import Progress
+from netkv.bench.benchmarks.rocksdb import Plan
 from netkv.bench.result import Machine, this_machine
 from netkv.errors import NetkvError, UsageError
 
@@ -45,7 +47,6 @@ BLOCK_BYTES = 4096
 BLOOM_BITS = 10
 MERGED_MEMTABLES = 16
 """Number of full memtables at which a flush begins."""
-MAX_FILLED_MEMTABLES = MERGED_MEMTABLES - 1
 ROUNDS = 40
 BATCH = 500
 """Operations of a batch, at most: few enough for many batches without an interruption."""
@@ -54,23 +55,8 @@ HOT = 600
 _MIB = 1 << 20
 _LOAD_STEPS = 10
 
-Progress = Callable[[int, int, str], None]
-"""Called with the step that begins (from 0), the number of steps, and a label."""
 Operation = Literal["read", "write"]
 Record = Literal["hot", "block-cached", "not-block-cached", "any", "in-memtable"]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Parameters of the benchmark."""
-
-    records: int = 3_000_000
-    value_size: int = 128
-    """Bytes of each value; they are random, so compression has no effect."""
-    block_cache_mib: int = 1024
-    memtable_mib: int = 64
-    filled_memtables: int = MAX_FILLED_MEMTABLES
-    """Memtables full of recent writes in the last part; 0 leaves it out."""
 
 
 class Options(BaseModel):
@@ -134,7 +120,7 @@ def run(plan: Plan, progress: Progress) -> RocksdbCosts:
     with tempfile.TemporaryDirectory(prefix="netkv-rocksdb-") as folder:
         _check_space(plan, folder)
         sample = _Sample(plan)
-        filling = plan.filled_memtables + 1 if plan.filled_memtables else 0
+        filling = plan.memtables + 1 if plan.memtables else 0
         step = _Steps(_LOAD_STEPS + 2 + filling, progress)
         with _Store(plan, f"{folder}/reads") as store, _Store(plan, f"{folder}/writes") as written:
             store.load(sample, step)
@@ -144,14 +130,14 @@ def run(plan: Plan, progress: Progress) -> RocksdbCosts:
             store.warm(sample)
             written.write_some(sample, plan.memtable_mib * _MIB // 2)
             rows += _rows(0, [*_reads(store, sample), *_writes(written, sample)])
-            for number in range(plan.filled_memtables):
+            for number in range(plan.memtables):
                 step(f"filling memtable {number + 1}")
                 store.fill_memtable(sample, number + 1)
-            if plan.filled_memtables:
+            if plan.memtables:
                 step("reads behind full memtables")
                 store.write(sample.hot_writes, sample.random)
                 kinds = [*_reads(store, sample), store.kind("read", "in-memtable", sample.written)]
-                rows += _rows(plan.filled_memtables, kinds)
+                rows += _rows(plan.memtables, kinds)
             load_average = os.getloadavg()
     step.done()
     return RocksdbCosts(
@@ -204,7 +190,7 @@ class _Sample:
         # A quarter of the block cache each, so that nothing is evicted.
         limit = plan.block_cache_mib * _MIB // 4 // BLOCK_BYTES
         del cached[limit:], self._fresh[limit:]
-        turns = ROUNDS * (2 if plan.filled_memtables else 1)
+        turns = ROUNDS * (2 if plan.memtables else 1)
         self.batch = min(BATCH, len(self._fresh) // turns)
         if self.batch < 1:
             raise UsageError(
@@ -388,7 +374,7 @@ def _check_space(plan: Plan, folder: str) -> None:
     A compaction stores all records twice; a write is in the log and, once flushed, in a file.
     """
     record = KEY_BYTES + plan.value_size
-    needed = 3 * plan.records * record + 2 * (plan.filled_memtables + 1) * plan.memtable_mib * _MIB
+    needed = 3 * plan.records * record + 2 * (plan.memtables + 1) * plan.memtable_mib * _MIB
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise NetkvError(

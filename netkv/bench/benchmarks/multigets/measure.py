@@ -12,13 +12,14 @@ import asyncio
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from pydantic import BaseModel, ConfigDict
 
 from netkv import schemes
+from netkv.bench.benchmark import Progress
+from netkv.bench.benchmarks.multigets import Plan
 from netkv.bench.result import Machine, this_machine
 from netkv.errors import NetkvError
 from netkv.live.rack import LiveRack
@@ -30,21 +31,8 @@ from netkv.schemes.spec import LabSpec, RackSpec
 
 ROUNDS = 6
 KEYS = 10_000
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Parameters of the benchmark."""
-
-    servers: tuple[int, ...] = (4, 8, 16, 32)
-    """A row for each: the more servers, the more groups a request has."""
-    keys: int = 16
-    """Keys of each request."""
-    outstanding: int = 64
-    """Requests outstanding. With few, a wake-up for each reply hides the cost of a request."""
-    seconds: float = 6.0
-    """Seconds of load for each figure."""
-    backend: Backend = "memory"
+SERVERS = (4, 8, 16, 32)
+"""The usual rows: the more servers, the more groups a request has."""
 
 
 class Row(BaseModel):
@@ -73,10 +61,6 @@ class Multigets(BaseModel):
     rows: list[Row]
 
 
-Progress = Callable[[int, int, str], None]
-"""Called with the step that begins (from 0), the number of steps, and a label."""
-
-
 def run(plan: Plan, progress: Progress) -> Multigets:
     """Measures; raises `NetkvError` for a rack that cannot start or does not answer."""
     names = [
@@ -84,10 +68,10 @@ def run(plan: Plan, progress: Progress) -> Multigets:
         for each in schemes.all_schemes()
         if each.traits.multigets and not each.has(Coordinator)
     ]
-    steps = len(plan.servers) * ROUNDS
+    steps = len(plan.servers or SERVERS) * ROUNDS
     rows = []
     with tempfile.TemporaryDirectory(prefix="netkv-multigets-") as folder:
-        for number, servers in enumerate(plan.servers):
+        for number, servers in enumerate(plan.servers or SERVERS):
 
             def report(turn: int, at: int = number * ROUNDS, servers: int = servers) -> None:
                 progress(at + turn, steps, f"{servers} servers, round {turn + 1}")

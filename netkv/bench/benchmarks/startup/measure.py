@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -21,6 +20,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from netkv import schemes
+from netkv.bench.benchmark import Progress
+from netkv.bench.benchmarks.startup import Plan
 from netkv.bench.result import Machine, this_machine
 from netkv.errors import NetkvError
 
@@ -33,9 +34,6 @@ GOALS = {HELP: 0.25, LIST: 0.25, FIRST_EVENT: 1.0}
 ROUNDS = 5
 _LOAD_BEGINS = "warm-up"
 """End of the line on stderr that a command prints when the load of a run begins."""
-
-Progress = Callable[[int, int, str], None]
-"""Called with the step that begins (from 0), the number of steps, and a label."""
 
 
 class StartUp(BaseModel):
@@ -52,13 +50,6 @@ class StartUp(BaseModel):
     def to_json(self) -> dict[str, Any]:
         """The document of `--json`."""
         return self.model_dump(mode="json")
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Parameters of the benchmark."""
-
-    rounds: int = ROUNDS
 
 
 def run(plan: Plan, progress: Progress) -> StartUp:

@@ -15,7 +15,7 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -24,27 +24,15 @@ from typing import Literal, Self
 import redis
 
 from netkv.bench import stores
-from netkv.bench.result import Benchmark, BenchResult, Executor, this_machine
+from netkv.bench.benchmark import Progress
+from netkv.bench.benchmarks.gateway import Plan
+from netkv.bench.result import BenchResult, Document, Executor, this_machine
 from netkv.errors import NetkvError
 
 CONNECTIONS = 50
 ROUNDS = 3
 _FIRST_RATE = 2_000
 """Requests per second that the first turn assumes."""
-
-Progress = Callable[[int, int, str], None]
-"""Called with the step that begins (from 0), the number of steps, and a label."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Parameters of the benchmark."""
-
-    lab: str | None = None
-    entries: int = 1_000
-    value_size: int = 64
-    seconds: float = 3.0
-    """Seconds of load for each row, approximately."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +59,7 @@ class _Row:
         return self.command if self.pipeline == 1 else f"{self.command}-pipelined"
 
 
-def run(plan: Plan, progress: Progress) -> Benchmark:
+def run(plan: Plan, progress: Progress) -> Document:
     """Measures; raises `NetkvError` if no lab is up or a program is missing."""
     rows = [_Row(command, pipeline) for pipeline in (1, 16) for command in ("get", "set")]
     count = ROUNDS + 1
@@ -87,7 +75,7 @@ def run(plan: Plan, progress: Progress) -> Benchmark:
                 _measure(plan, row, row.gateway, port)
                 _measure(plan, row, row.redis, redis_port)
     progress(count, count, "")
-    return Benchmark(
+    return Document(
         machine=this_machine(),
         results=[each for row in rows for each in _results(plan, row, scheme)],
         ratios=dict(each for row in rows for each in _ratios(row)),

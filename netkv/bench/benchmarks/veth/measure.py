@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
+from netkv.bench.benchmark import Progress
+from netkv.bench.benchmarks.veth import Plan
 from netkv.bench.data_plane import RECORDED_BMV2_PPS
 from netkv.bench.end_to_end import (
-    BATCH,
     PATH,
     ROUNDS,
     Contender,
@@ -27,7 +28,7 @@ from netkv.bench.end_to_end import (
     rate,
     result_of,
 )
-from netkv.bench.result import Benchmark, this_machine
+from netkv.bench.result import Document, this_machine
 from netkv.bench.table_writes import YARDSTICK
 from netkv.errors import UsageError, suggest
 from netkv.live.veth import Host, VethFabric
@@ -46,43 +47,32 @@ RINGS: tuple[Ring, ...] = get_args(Ring)
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Parameters of the benchmark."""
-
-    rings: tuple[Ring, ...] = RINGS
-    entries: int = 10_000
-    window: int = BATCH
-    """Requests outstanding while the rate is measured; the default is that of bmv2's figure."""
-    seconds: float = 3.0
-    """Seconds of load for each row; latency takes half as long in addition."""
-
-
-@dataclass(frozen=True)
 class VethBenchmark:
     """The document, and sentences for the terminal only."""
 
-    benchmark: Benchmark
+    benchmark: Document
     left_out: list[str]
     """Sentences about rings that could not be measured."""
 
 
-def rings(names: Sequence[str]) -> tuple[Ring, ...]:
-    """The rings of these names; without any, all. Raises `UsageError` for an unknown name."""
-    for name in names:
+def _rings(plan: Plan) -> tuple[Ring, ...]:
+    """The rings to measure. Raises `UsageError` for an unknown name."""
+    for name in plan.ring or []:
         if name not in RINGS:
             raise UsageError(f"There is no ring '{name}'. {suggest(name, RINGS, label='Rings')}")
-    return tuple(ring for ring in RINGS if not names or ring in names)
+    return tuple(ring for ring in RINGS if not plan.ring or ring in plan.ring)
 
 
-def run(plan: Plan, progress: Callable[[int, int, str], None]) -> VethBenchmark:
+def run(plan: Plan, progress: Progress) -> VethBenchmark:
     """Measures everything. Raises `NetkvError` where namespaces cannot be made."""
+    rings = _rings(plan)
     progress(0, ROUNDS + 1, f"filling {plan.entries:,} entries")
     left_out: list[str] = []
     with contextlib.ExitStack() as stack:
         hosts = [
             Host(f"{kind}-{ring}", number, f"10.0.{number}.1/24", f"02:00:00:00:00:{number:02x}")
             for number, (kind, ring) in enumerate(
-                [(kind, ring) for ring in plan.rings for kind in ("echo", "switch")], start=1
+                [(kind, ring) for ring in rings for kind in ("echo", "switch")], start=1
             )
         ]
         fabric = stack.enter_context(VethFabric(f"bench{os.getpid()}", hosts))
@@ -91,13 +81,13 @@ def run(plan: Plan, progress: Callable[[int, int, str], None]) -> VethBenchmark:
             progress(1 + turn, ROUNDS + 1, f"round {turn + 1}")
             everyone = [contender for pair in pairs for contender in pair]
             for contender in everyone:
-                turned = contender.measure(plan.window, plan.seconds / ROUNDS)
+                turned = contender.measure(plan.outstanding, plan.seconds / ROUNDS)
                 contender.loaded.append(turned)
             for contender in everyone:
                 contender.single.append(contender.measure(1, plan.seconds / ROUNDS / 2))
     progress(ROUNDS + 1, ROUNDS + 1, "")
     results = [result_of(contender, plan.entries) for pair in pairs for contender in pair]
-    benchmark = Benchmark(machine=this_machine(), results=results, ratios=_ratios(pairs))
+    benchmark = Document(machine=this_machine(), results=results, ratios=_ratios(pairs))
     return VethBenchmark(benchmark, left_out)
 
 
@@ -129,7 +119,7 @@ def _pairs(
     )
     reply, port = traffic["leave_bytes"], traffic["port"]
     cables = iter(fabric.hosts)
-    for ring in plan.rings:
+    for ring in _rings(plan):
         pair = []
         for kind in ("echo", "switch"):
             cable = next(cables)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -22,6 +22,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from netkv import kinds
 from netkv.bench import stores
+from netkv.bench.benchmark import Progress
+from netkv.bench.benchmarks.memcached import Plan
 from netkv.bench.end_to_end import ROUNDS, Contender, DatagramTurn, Turn, on_core, paired
 from netkv.bench.result import Machine, this_machine
 from netkv.errors import NetkvError
@@ -37,16 +39,6 @@ _FRAME = struct.Struct(">HHHH")
 _OPERATION = struct.Struct(">BBHBBHIIQ")
 _FLAGS_BYTES = 4
 _QUERIES = 4096
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Parameters of the benchmark."""
-
-    seconds: float = 5.0
-    """Seconds of load for each row; latency takes half as long in addition."""
-    entries: int = 64
-    value_size: int = 16
 
 
 class _Model(BaseModel):
@@ -81,7 +73,7 @@ class Measured(_Model):
     times of the two have no such ratio: other work of the machine decides it."""
 
 
-def run(plan: Plan, progress: Callable[[int, int, str], None]) -> Measured:
+def run(plan: Plan, progress: Progress) -> Measured:
     """Measures; raises `NetkvError`, for instance if memcached is not installed."""
     with contextlib.ExitStack() as stack:
         contenders = memcached, echo = [_memcached(plan, stack), _echo(plan, stack)]

@@ -127,6 +127,6 @@ mod tests {
     #[test]
     fn too_many_clients_are_refused() {
         let refused = DistReach::new(&config(MAX_CLIENTS + 1)).unwrap_err();
-        assert!(refused.contains("tell clients 1 to 64 apart"), "{refused}");
+        assert!(refused.contains("tells clients 1 to 64 apart"), "{refused}");
     }
 }

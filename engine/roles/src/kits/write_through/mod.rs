@@ -40,8 +40,7 @@ use rustc_hash::FxHashMap;
 
 use crate::kits::single_key::ServerConfig;
 use crate::kits::single_key::server::pending::PendingRequests;
-use crate::kits::single_key::server::state::{KeyState, Next};
-use crate::kits::single_key::server::{Protocol, Read, Write};
+use crate::kits::single_key::server::{KeyState, Next, Protocol, Read, Write};
 use crate::{Actions, Counts, Nanos, StoreResult};
 use layers::{Layer, PerLayer};
 pub use server::{CacheStats, Config, Layers, Server, WriteThrough};

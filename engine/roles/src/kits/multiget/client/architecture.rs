@@ -1,13 +1,11 @@
-//! The interface of the three architectures, for what they do differently.
+//! The interface of an architecture: what schemes of multigets do differently.
 
 use std::fmt::Debug;
 
-use netkv_workload::Workload;
-
-use super::super::Layout;
-use super::{Client, ClientConfig, Operation, Part, RequestWriter};
-use crate::options::ClientOptions;
-use crate::{Actions, WINDOW};
+use super::operation::{Operation, Part};
+use super::writer::RequestWriter;
+use crate::Actions;
+use crate::kits::multiget::layout::Layout;
 
 /// How a client divides an operation among requests, and where it sends them.
 pub trait Architecture: Debug + Sync {
@@ -16,16 +14,4 @@ pub trait Architecture: Debug + Sync {
 
     /// Sends the missing part of a request.
     fn send_missing(&self, writer: &RequestWriter<'_>, part: &Part, out: &mut Actions);
-}
-
-/// Clients of this architecture, for the registry.
-pub(crate) fn client(
-    architecture: &'static dyn Architecture,
-    options: &ClientOptions,
-    workload: Workload,
-) -> Result<Box<dyn crate::Client>, String> {
-    let layout = Layout::of(options.keyspace);
-    let load = crate::ClientConfig { window: WINDOW, ..options.load };
-    let config = ClientConfig { load, architecture, layout };
-    Ok(Box::new(Client::new(config, workload)?))
 }

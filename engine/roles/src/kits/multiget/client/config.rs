@@ -2,9 +2,9 @@
 
 use netkv_workload::MAX_MULTIGET;
 
-use super::super::Layout;
-use super::Architecture;
+use super::architecture::Architecture;
 use crate::WINDOW;
+use crate::kits::multiget::layout::Layout;
 
 /// Requests that one operation takes at most: every key may have a request of its own.
 pub(super) const MAX_REQUESTS: u32 = MAX_MULTIGET as u32;

@@ -22,15 +22,18 @@
 //!    frames are counted, their operations and latency are not.
 //!
 //! Modules: `operation` has rule 1, `replies` rule 2, `requests` rules 3 and 4, and
-//! `crate::common::load` rules 5 to 7; `users` the operations of users.
+//! `crate::common::load` rules 5 to 7; `submission` the operations of users.
 
 mod architecture;
 mod config;
 pub(crate) mod operation;
 mod replies;
 mod requests;
+mod state;
+mod submission;
 mod users;
 mod verify;
+mod writer;
 
 use netkv_checker::{Summary, Violation};
 use netkv_workload::{Arrivals, OpKind, Workload};
@@ -38,52 +41,28 @@ use rustc_hash::FxHashMap;
 
 use crate::common::load::{Judge, Load, Phase, Senders, Verification};
 use crate::common::slots::Slots;
-use crate::common::stats::counts;
 use crate::common::timers::{Timeouts, Timers};
-use crate::{Actions, ClientStats, Completion, Nanos, UserOp, VerifyReport};
+use crate::kits::multiget::layout::Layout;
+use crate::options::ClientOptions;
+use crate::{Actions, ClientStats, Completion, Nanos, UserOp, VerifyReport, WINDOW};
 pub use architecture::Architecture;
-pub(crate) use architecture::client;
 pub use config::ClientConfig;
 use config::MAX_REQUESTS;
 pub(crate) use operation::{Operation, Part};
-pub(crate) use requests::RequestWriter;
+pub use state::{Client, MultigetCounts};
 use users::Users;
+pub(crate) use writer::RequestWriter;
 
-counts! {
-    /// Counts of clients of multigets only.
-    pub struct MultigetCounts {
-        /// Keys of answered reads; a repeated key counts each time.
-        keys_read,
-        /// Requests to servers for the operations started: one for each key group, whether a client
-        /// or a switch splits it. If a coordinator splits, the requests to the coordinator.
-        groups,
-        /// Servers that had not answered when an operation was given up.
-        missing_groups,
-    }
-}
-
-/// Many clients in one state machine. The module comment has its rules.
-#[derive(Debug)]
-pub struct Client {
-    config: ClientConfig,
+/// Clients of this architecture.
+pub(crate) fn client(
+    architecture: &'static dyn Architecture,
+    options: &ClientOptions,
     workload: Workload,
-    load: Load,
-    operations: Slots<Operation>,
-    spare: Vec<Operation>,
-    /// The operation of a request, and the index of the request in it.
-    by_number: FxHashMap<(u16, u32), (u32, usize)>,
-    senders: Senders,
-    timers: Timers<u32>,
-    timeouts: Timeouts,
-    judge: Judge,
-    verification: Option<Verification>,
-    stats: ClientStats,
-    counts: MultigetCounts,
-    last_missing: Vec<u16>,
-    users: Users,
-    /// Buffers that are reused.
-    ids: Vec<u64>,
-    value: Vec<u8>,
+) -> Result<Box<dyn crate::Client>, String> {
+    let layout = Layout::of(options.keyspace);
+    let load = crate::ClientConfig { window: WINDOW, ..options.load };
+    let config = ClientConfig { load, architecture, layout };
+    Ok(Box::new(Client::new(config, workload)?))
 }
 
 impl Client {

@@ -5,8 +5,9 @@ use netkv_wire::Key;
 use netkv_wire::multiget::{Groups, Op, group, owner};
 use netkv_workload::{OpKind, WireKey, key_of_wire, wire_key};
 
-use super::super::{Layout, key_bits};
 use crate::Nanos;
+use crate::kits::multiget::key_bits::key_bits;
+use crate::kits::multiget::layout::Layout;
 
 /// A key of an operation; the keys of an operation are distinct.
 #[derive(Debug, Clone)]

@@ -4,10 +4,10 @@ use netkv_wire::client_of_ip;
 use netkv_wire::multiget::{Answer, Op, View};
 use netkv_workload::OpKind;
 
-use super::super::key_bits;
-use super::Client;
 use super::operation::{Operation, Part};
+use super::state::Client;
 use crate::common::load::Read;
+use crate::kits::multiget::key_bits::key_bits;
 use crate::{Actions, Nanos};
 
 impl Client {

@@ -1,13 +1,12 @@
 //! Sends requests and retries, and gives operations up.
 
 use netkv_checker::WriteKind;
-use netkv_wire::multiget::{Addresses, Header, Op, write_keys, write_put};
-use netkv_wire::{Ip, client_ip};
+use netkv_wire::multiget::Op;
 use netkv_workload::OpKind;
 
-use super::super::{Layout, key_span};
-use super::Client;
-use super::operation::{Operation, Part, RequestedKey};
+use super::operation::{Operation, RequestedKey};
+use super::state::Client;
+use super::writer::RequestWriter;
 use crate::common::load::Phase;
 use crate::{Actions, Nanos, fill_value};
 
@@ -139,48 +138,5 @@ impl Client {
         if self.spare.len() < 1024 {
             self.spare.push(operation);
         }
-    }
-}
-
-/// Writes the frames of an operation.
-#[derive(Debug)]
-pub struct RequestWriter<'a> {
-    pub(crate) layout: &'a Layout,
-    operation: &'a Operation,
-    value: &'a [u8],
-}
-
-impl RequestWriter<'_> {
-    /// The keys of a request.
-    pub(crate) fn keys_of(&self, part: &Part) -> &[RequestedKey] {
-        self.operation.keys_of(part)
-    }
-
-    /// The header of a request for all of its keys.
-    pub(crate) fn header(&self, part: &Part) -> Header {
-        Header::request(self.operation.op, part.number, part.count as u8, &part.groups)
-    }
-
-    /// Requests the keys from the first to the last missing one.
-    pub(crate) fn send_span(&self, to: Ip, mut header: Header, part: &Part, out: &mut Actions) {
-        (header.startidx, header.numkey) = key_span(part.missing);
-        self.write(to, &header, part, out);
-    }
-
-    /// Writes a request.
-    pub(crate) fn write(&self, destination: Ip, header: &Header, part: &Part, out: &mut Actions) {
-        let source = client_ip(self.operation.client);
-        let addresses = Addresses { source, destination, fields: self.layout.fields };
-        let keys = self.operation.keys_of(part);
-        out.send_written(|bytes| {
-            if header.op == Op::Put {
-                let of_user = self.operation.token.is_some();
-                let value = if of_user { &self.operation.values } else { self.value };
-                write_put(bytes, &addresses, header, keys[0].name.as_bytes(), value, None);
-            } else {
-                let names = keys.iter().map(|asked| asked.name.as_bytes());
-                write_keys(bytes, &addresses, header, names, None);
-            }
-        });
     }
 }

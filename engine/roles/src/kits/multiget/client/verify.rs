@@ -2,7 +2,7 @@
 
 use netkv_workload::{OpKind, key_id};
 
-use super::Client;
+use super::state::Client;
 use crate::common::load::{VERIFY_DEADLINE, VERIFYING};
 use crate::{Actions, Nanos};
 

@@ -1,6 +1,6 @@
 //! Configuration of a server.
 
-use super::super::Layout;
+use crate::kits::multiget::layout::Layout;
 use crate::{Nanos, SECOND};
 
 /// Configuration of a server.

@@ -21,75 +21,23 @@
 
 mod config;
 mod reads;
+mod state;
 mod writes;
 
-use std::collections::VecDeque;
-
-use netkv_wire::multiget::{Addresses, Answer, Header, View, owner};
-use netkv_wire::{Ip, Key, server_ip};
+use netkv_wire::multiget::{Addresses, Answer, View, owner};
+use netkv_wire::{Ip, server_ip};
 use netkv_workload::keyspace_id;
 use rustc_hash::FxHashMap;
 
-use super::results::{Results, send_answer};
+use super::results::send_answer;
 use crate::common::copies::Copies;
 use crate::common::service::{Arrival, Service};
 use crate::common::slots::Slots;
 use crate::common::window::Window;
 use crate::{Actions, Applied, CallId, Counts, Nanos, RESERVED, ServerStats, StoreResult};
 pub use config::ServerConfig;
-use reads::Reading;
-use writes::Write;
-
-/// The purpose of a storage call.
-#[derive(Debug)]
-enum Call {
-    /// A key of a read: which read, and which of its keys.
-    Read(u32, usize),
-    /// A write.
-    Write(Box<Write>),
-}
-
-/// Sender and header of a request, to answer it.
-#[derive(Debug, Clone, Copy)]
-struct Requester {
-    ip: Ip,
-    header: Header,
-}
-
-/// The identity of a request: its sender, ID, STARTIDX and NUMKEY.
-type Request = (Ip, u32, u8, u8);
-
-impl Requester {
-    fn of(view: &View<'_>) -> Self {
-        Self { ip: view.source(), header: *view.header() }
-    }
-
-    fn request(&self) -> Request {
-        let Header { id, startidx, numkey, .. } = self.header;
-        (self.ip, id, startidx, numkey)
-    }
-}
-
-/// One partition's storage server shim. The module comment has its rules.
-#[derive(Debug)]
-pub struct Server {
-    config: ServerConfig,
-    windows: FxHashMap<u16, Window<Answer>>,
-    /// Waiting writes, for each key with a write under way.
-    waiting: FxHashMap<Key, VecDeque<Write>>,
-    reads: Slots<Reading>,
-    /// Keys of reads that the store has not answered.
-    reading: usize,
-    calls: Slots<Call>,
-    /// Reads until they are answered, and writes until they are served; from then on `windows` has
-    /// them.
-    copies: Copies<Request>,
-    service: Option<Service>,
-    spare_results: Vec<Results>,
-    stats: ServerStats,
-    /// Keys of accepted reads.
-    keys_read: u64,
-}
+pub use state::Server;
+use state::{Call, Requester};
 
 impl Server {
     /// A server that starts at `now` over a store that has applied no requests.

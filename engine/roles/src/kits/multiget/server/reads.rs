@@ -3,19 +3,8 @@
 use netkv_wire::multiget::{Answer, View};
 use netkv_workload::{WireKey, key_of_wire};
 
-use super::super::results::Results;
-use super::{Call, Requester, Server};
+use super::state::{Call, Reading, Requester, Server};
 use crate::{Actions, Nanos, StoreCall, StoreResult};
-
-/// A read that waits for the store.
-#[derive(Debug)]
-pub(super) struct Reading {
-    requester: Requester,
-    results: Results,
-    /// Number of calls under way.
-    left: usize,
-    failed: bool,
-}
 
 impl Server {
     /// Serves a read at once, without waiting for writes of its keys.

@@ -1,24 +1,13 @@
 //! Writes, each of which takes effect once.
 
+use netkv_wire::client_of_ip;
 use netkv_wire::multiget::{Answer, COORDINATOR_IP, OnBehalf, Op, View};
-use netkv_wire::{Key, client_of_ip};
 use netkv_workload::{WireKey, key_of_wire};
 
-use super::super::results::send_written;
-use super::{Call, Requester, Server};
+use super::state::{Call, Requester, Server, Write};
 use crate::common::window::{Seen, Window};
+use crate::kits::multiget::results::send_written;
 use crate::{Actions, Nanos, Origin, StoreCall, StoreOp, StoreResult};
-
-/// A write from its arrival to its reply.
-#[derive(Debug)]
-pub(super) struct Write {
-    requester: Requester,
-    /// The client and request of the write.
-    origin: OnBehalf,
-    key: Key,
-    name: WireKey,
-    value: Vec<u8>,
-}
 
 impl Server {
     /// The client and request of a write; none if the frame does not name them.

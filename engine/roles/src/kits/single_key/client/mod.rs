@@ -22,11 +22,14 @@
 //!    messages to and from the controller.
 //!
 //! [`crate::common::load`] has rules 2 and 4 and the arrivals, `requests` rules 1 and 3, `reads`
-//! and `verify` rule 5. Operations that users submit beside the load are in `users`.
+//! and `verify` rule 5. `submission` has the operations that users submit beside the load.
 
 mod protocol;
 mod reads;
+mod request;
 mod requests;
+mod state;
+mod submission;
 mod users;
 mod verify;
 
@@ -40,29 +43,9 @@ use crate::common::load::{Judge, Load, Phase, Senders, Verification};
 use crate::common::timers::{Timeouts, Timers};
 use crate::{Actions, ClientConfig, ClientStats, Completion, Counts, Nanos, UserOp, VerifyReport};
 pub use protocol::{Protocol, Verdict};
-use requests::Request;
+use request::Request;
+pub use state::Client;
 use users::Users;
-
-/// Many clients in one state machine. The module comment has its rules.
-#[derive(Debug)]
-pub struct Client<P: Protocol> {
-    config: ClientConfig,
-    workload: Workload,
-    load: Load,
-    /// `senders` has the index of each.
-    requests: Vec<Option<Request>>,
-    free: Vec<u32>,
-    outstanding: usize,
-    senders: Senders,
-    timers: Timers<(u16, u32)>,
-    timeouts: Timeouts,
-    pub(crate) protocol: P,
-    judge: Judge,
-    verification: Option<Verification>,
-    users: Users,
-    stats: ClientStats,
-    value: Vec<u8>,
-}
 
 impl<P: Protocol> Client<P> {
     /// Clients that start no operation until [`crate::Client::start`].

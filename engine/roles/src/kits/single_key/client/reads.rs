@@ -2,8 +2,9 @@
 
 use netkv_wire::{FrameView, Status};
 
-use super::requests::Request;
-use super::{Client, Protocol};
+use super::protocol::Protocol;
+use super::request::Request;
+use super::state::Client;
 use crate::Nanos;
 use crate::common::load::Read;
 

@@ -2,8 +2,9 @@
 
 use netkv_workload::{OpKind, Operation, key_id};
 
-use super::requests::Request;
-use super::{Client, Protocol};
+use super::protocol::Protocol;
+use super::request::Request;
+use super::state::Client;
 use crate::common::load::{VERIFY_DEADLINE, VERIFYING};
 use crate::{Actions, Nanos};
 

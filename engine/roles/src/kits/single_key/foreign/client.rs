@@ -5,7 +5,8 @@ use std::fmt::Debug;
 use netkv_wire::{FrameView, Key, Stamp};
 use netkv_workload::Workload;
 
-use super::{Failure, Outcome, bytes_of};
+use super::encoding::bytes_of;
+use super::failure::{Failure, Outcome};
 use crate::kits::single_key::Client;
 use crate::kits::single_key::client::{Protocol, Verdict};
 use crate::options::ClientOptions;

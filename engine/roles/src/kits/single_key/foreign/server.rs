@@ -5,10 +5,11 @@ use std::fmt::Debug;
 
 use netkv_wire::{FrameView, Ip, Key, Message, Op, Sequence, Status};
 
-use super::{Failure, Outcome, bytes_of};
+use super::encoding::bytes_of;
+use super::failure::{Failure, Outcome};
 use crate::common::window::Seen;
-use crate::kits::single_key::server::state::{Call, KeyState, Write};
-use crate::kits::single_key::server::{Protocol, Server, ServerConfig};
+use crate::kits::single_key::server::state::{Call, Write};
+use crate::kits::single_key::server::{KeyState, Protocol, Server, ServerConfig};
 use crate::options::ServerOptions;
 use crate::{Actions, Applied, Counts, Nanos, Origin, StoreCall, StoreOp, StoreResult};
 

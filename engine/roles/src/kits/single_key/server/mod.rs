@@ -34,8 +34,8 @@ use crate::entries::ServerEntry;
 use crate::records::Keying;
 use crate::{Actions, Applied, CallId, Counts, Nanos, ServerStats, StoreResult};
 pub use config::ServerConfig;
-pub use protocol::Protocol;
-use state::{Call, KeyState, Next};
+pub use protocol::{KeyState, Next, Protocol, Server};
+use state::Call;
 pub use state::{Read, Write};
 
 /// The role of the servers with this protocol.
@@ -49,23 +49,6 @@ pub(crate) const fn role<P: Protocol>(name: &'static str) -> ServerEntry {
             Ok(Box::new(Server::<P>::restore(ServerConfig::of(options), now, applied)))
         },
     }
-}
-
-/// One partition's storage server. The module comment has its rules.
-#[derive(Debug)]
-pub struct Server<P: Protocol> {
-    pub(crate) config: ServerConfig<P::Config>,
-    pub(crate) keys: FxHashMap<Key, KeyState<P>>,
-    pub(crate) windows: FxHashMap<u16, Window<Status>>,
-    /// Reads until they are answered, and writes until they are served; from then on `windows` has
-    /// them.
-    pub(crate) copies: Copies<(u16, u32)>,
-    pub(crate) calls: Slots<Call<P::Query>>,
-    pub(crate) timers: Timers<P::Timer>,
-    service: Option<Service>,
-    spare: Vec<Vec<u8>>,
-    pub(crate) stats: ServerStats,
-    pub(crate) protocol: P,
 }
 
 impl<P: Protocol> Server<P> {

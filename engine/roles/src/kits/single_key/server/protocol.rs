@@ -1,12 +1,72 @@
-//! The interface of a protocol of single keys for its servers.
+//! A server of single keys, and the interface of the protocol that it follows.
 
+use std::collections::VecDeque;
 use std::fmt::Debug;
 
 use netkv_wire::{FrameView, Key, Op, Stamp, Status};
+use rustc_hash::FxHashMap;
 
-use super::state::{KeyState, Next, Write};
-use super::{Server, ServerConfig};
-use crate::{Actions, Counts, Nanos, StoreResult};
+use super::config::ServerConfig;
+use super::state::{Call, Write};
+use crate::common::copies::Copies;
+use crate::common::service::Service;
+use crate::common::slots::Slots;
+use crate::common::timers::Timers;
+use crate::common::window::Window;
+use crate::{Actions, Counts, Nanos, ServerStats, StoreResult};
+
+/// One partition's storage server. The comment of the parent module has its rules.
+#[derive(Debug)]
+pub struct Server<P: Protocol> {
+    pub(crate) config: ServerConfig<P::Config>,
+    pub(crate) keys: FxHashMap<Key, KeyState<P>>,
+    pub(crate) windows: FxHashMap<u16, Window<Status>>,
+    /// Reads until they are answered, and writes until they are served; from then on `windows` has
+    /// them.
+    pub(crate) copies: Copies<(u16, u32)>,
+    pub(crate) calls: Slots<Call<P::Query>>,
+    pub(crate) timers: Timers<P::Timer>,
+    pub(super) service: Option<Service>,
+    pub(super) spare: Vec<Vec<u8>>,
+    pub(crate) stats: ServerStats,
+    pub(crate) protocol: P,
+}
+
+/// A key with work that is under way, waiting or held. Other keys take no memory.
+#[derive(Debug)]
+pub struct KeyState<P: Protocol> {
+    /// The work under way; at most one at a time.
+    pub(crate) step: Option<P::Step>,
+    pub(crate) writes: VecDeque<Write<P::Tag>>,
+    /// Further state of the protocol.
+    pub(crate) own: P::KeyState,
+}
+
+impl<P: Protocol> Default for KeyState<P> {
+    fn default() -> Self {
+        Self { step: None, writes: VecDeque::new(), own: P::KeyState::default() }
+    }
+}
+
+/// The next work to start for a key without work under way.
+#[derive(Debug)]
+pub enum Next<P: Protocol> {
+    /// Work of the protocol.
+    Control(P::Control),
+    /// A write.
+    Write(Write<P::Tag>),
+    /// Nothing yet: writes are held.
+    Hold,
+    /// Nothing: the state of the key can be dropped.
+    Nothing,
+}
+
+impl<P: Protocol> KeyState<P> {
+    /// The first waiting write.
+    pub(crate) fn next_write(&mut self) -> Next<P> {
+        self.writes.pop_front().map_or(Next::Nothing, Next::Write)
+    }
+}
 
 /// A protocol, with the state of a server beside requests. Methods take the whole server, since
 /// they use its requests, keys and storage calls.

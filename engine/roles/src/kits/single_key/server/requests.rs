@@ -2,8 +2,8 @@
 
 use netkv_wire::{FrameView, Key, MAX_VALUE, Message, Op, Status};
 
+use super::protocol::{Protocol, Server};
 use super::state::{Call, Read, Write};
-use super::{Protocol, Server};
 use crate::common::window::{Seen, Window};
 use crate::{Actions, Nanos, Origin, StoreCall, StoreOp, StoreResult, is_reserved};
 

@@ -136,14 +136,6 @@ def to_text(info: p4i.P4Info) -> str:
     return text_format.MessageToString(info)
 
 
-def from_text(text: str) -> p4i.P4Info:
-    """P4Info from protobuf text format. Raises INVALID_ARGUMENT with line and column."""
-    try:
-        return text_format.Parse(text, p4i.P4Info())
-    except text_format.ParseError as error:
-        raise invalid(f"this is not a P4Info in text format: {error}") from None
-
-
 def _from_program(program: Json, details: Json) -> p4i.P4Info:
     info = p4i.P4Info(
         pkg_info=_package(details),

@@ -15,7 +15,7 @@ from netkv.runs import StoreSink, histograms
 from netkv.runs.compare import compare
 from netkv.runs.export import to_csv, to_json
 from tests.api.serving import Served
-from tests.runs.recorded_runs import record, record_comparison, start
+from tests.runs.recorded_runs import record, record_comparison, record_sweep, start
 from tests.waiting import PATIENCE_S
 
 get = partial(httpx.get, timeout=PATIENCE_S)
@@ -34,20 +34,6 @@ def detail(answer: httpx.Response, status: int) -> str:
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     return str(answer.json()["detail"])
-
-
-def record_sweep(served: Served) -> None:
-    with StoreSink(served.store, group="gsweep") as sink:
-        for at, zipf in enumerate((0.9, 0.99)):
-            for later, scheme in enumerate(("nocache", "netcache")):
-                run = start(
-                    f"{scheme}-{zipf}",
-                    scheme,
-                    params={"workload.zipf": zipf},
-                    parameters={"lab": {"servers": 8}, "workload": {"zipf": zipf}},
-                    started_at=1_790_000_000.0 + 20 * at + later,
-                )
-                record(sink, run)
 
 
 def test_runs_are_listed_newest_first_with_details(served: Served) -> None:
@@ -86,7 +72,7 @@ def test_comparison_and_verdicts(served: Served) -> None:
 
 
 def test_runs_are_filtered_sorted_and_paged(served: Served) -> None:
-    record_sweep(served)
+    record_sweep(served.store, lab={"servers": 8})
     record_comparison(served.store)
     assert len(ids(served)) == 6
     assert ids(served, group="gsweep", scheme="netcache") == ["netcache-0.99", "netcache-0.9"]
@@ -242,7 +228,7 @@ def test_events_and_verdicts_of_a_run(served: Served) -> None:
 
 
 def test_comparison_is_that_of_the_command_line(served: Served) -> None:
-    record_sweep(served)
+    record_sweep(served.store, lab={"servers": 8})
     runs = ["nocache-0.9", "netcache-0.9", "nocache-0.99", "netcache-0.99"]
     found = get(f"{served.url}/api/v1/compare", params={"run": runs}).json()
     expected = compare(served.store.comparable(runs)).model_dump(mode="json")
@@ -251,7 +237,7 @@ def test_comparison_is_that_of_the_command_line(served: Served) -> None:
 
 
 def test_baseline_may_be_a_scheme_or_any_stored_run(served: Served) -> None:
-    record_sweep(served)
+    record_sweep(served.store, lab={"servers": 8})
     url = f"{served.url}/api/v1/compare"
     by_scheme = get(url, params={"run": ["nocache-0.9", "netcache-0.9"], "baseline": "netcache"})
     assert [row["baseline"] for row in by_scheme.json()["rows"]] == [False, True]

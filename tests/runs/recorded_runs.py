@@ -229,3 +229,24 @@ def record_comparison(store: Store, group: str = "gcompared", repeats: int = 1) 
             ],
         )
     return ids
+
+
+def record_sweep(store: Store, mode: str = "live", **parameters: Any) -> list[str]:
+    """Store runs of NoCache and NetCache at Zipf exponents 0.9 and 0.99, with these parameters
+    beside the exponent; return their ids."""
+    ids = []
+    schemes = ["nocache", "netcache"]
+    with StoreSink(store, group="gsweep") as sink:
+        for at, zipf in enumerate((0.9, 0.99)):
+            for later, scheme in enumerate(schemes):
+                run = start(
+                    f"{scheme}-{zipf}",
+                    scheme,
+                    params={"workload.zipf": zipf},
+                    parameters={"schemes": schemes, "workload": {"zipf": zipf}, **parameters},
+                    mode=mode,
+                    started_at=1_790_000_000.0 + 20 * at + later,
+                )
+                record(sink, run)
+                ids.append(run.id)
+    return ids

@@ -21,6 +21,7 @@ from tests.runs.recorded_runs import (
     record_comparison,
     record_no_recovery,
     record_recovery,
+    record_sweep,
     result,
     samples,
     start,
@@ -47,24 +48,6 @@ def show(page: Page, served: Served, ids: list[str], **query: str) -> None:
     """Open the view with these runs."""
     parameters = [*(("run", run) for run in ids), *query.items()]
     page.goto(f"{served.url}/#/compare?{'&'.join(f'{name}={value}' for name, value in parameters)}")
-
-
-def record_sweep(served: Served, mode: str = "live") -> list[str]:
-    ids = []
-    with StoreSink(served.store, group="gsweep") as sink:
-        for at, zipf in enumerate((0.9, 0.99)):
-            for later, scheme in enumerate(("nocache", "netcache")):
-                run = start(
-                    f"{scheme}-{zipf}",
-                    scheme,
-                    params={"workload.zipf": zipf},
-                    parameters={"schemes": ["nocache", "netcache"], "workload": {"zipf": zipf}},
-                    mode=mode,
-                    started_at=1_790_000_000.0 + 20 * at + later,
-                )
-                record(sink, run)
-                ids.append(run.id)
-    return ids
 
 
 def shapes(page: Page) -> list[tuple[float, float]]:
@@ -191,7 +174,7 @@ def test_wrong_baseline_or_run_is_explained(served: Served, page: Page) -> None:
 
 
 def test_only_settings_that_differ_are_listed(served: Served, page: Page) -> None:
-    show(page, served, record_sweep(served))
+    show(page, served, record_sweep(served.store))
     table = page.locator("#differences tbody tr")
     expect(table).to_have_count(1)
     expect(table).to_contain_text("workload.zipf")
@@ -351,7 +334,7 @@ def test_controls_have_labels_and_charts_have_tables(served: Served, page: Page)
 
 
 def test_mode_is_shown_with_the_scheme(served: Served, page: Page) -> None:
-    show(page, served, record_sweep(served, mode="sim"))
+    show(page, served, record_sweep(served.store, mode="sim"))
     expect(page.locator("#comparison tbody tr").first.locator("td").first).to_contain_text("sim")
     expect(page.locator(".chip").first).to_contain_text("nocache (sim) · zipf 0.9")
     wait_for_traces(page, "overlay", 4)
@@ -362,7 +345,7 @@ def test_mode_is_shown_with_the_scheme(served: Served, page: Page) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_scheme_has_the_same_colour_in_every_chart(served: Served, page: Page, theme: str) -> None:
     page.add_init_script(f"localStorage.setItem('theme', '{theme}')")
-    show(page, served, record_sweep(served))
+    show(page, served, record_sweep(served.store))
     wait_for_traces(page, "overlay", 4)
     nocache, netcache = (rgb(of_scheme(name).colour) for name in ("nocache", "netcache"))
     assert page.evaluate(STROKE_OF_LINES, "overlay") == 2 * [nocache, netcache]
@@ -396,7 +379,7 @@ def test_more_runs_than_colours_have_distinct_lines(served: Served, page: Page) 
 
 
 def test_ratios_do_not_depend_on_the_order_of_runs(served: Served, page: Page) -> None:
-    show(page, served, record_sweep(served)[::-1])
+    show(page, served, record_sweep(served.store)[::-1])
     expect(page.locator("#comparison th").nth(2)).to_have_text("ratio to nocache")
     expect(page.locator("#comparison p.hint")).to_contain_text(
         "Ratios are to nocache, the first scheme of 'quickstart', at the same sweep point."

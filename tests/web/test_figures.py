@@ -10,9 +10,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from netkv.report.style import of_scheme
-from netkv.runs import StoreSink
 from tests.api.serving import Served
-from tests.runs.recorded_runs import record, record_comparison, start
+from tests.runs.recorded_runs import record_comparison, record_sweep
 from tests.web.charts import FILL_OF_BARS, STROKE_OF_LINES, rgb, traces, wait_for_traces
 
 PLOTS = [
@@ -22,30 +21,13 @@ PLOTS = [
 ]
 
 
-def record_sweep(served: Served) -> list[str]:
-    ids = []
-    with StoreSink(served.store, group="gsweep") as sink:
-        for at, zipf in enumerate((0.9, 0.99)):
-            for later, scheme in enumerate(("nocache", "netcache")):
-                run = start(
-                    f"{scheme}-{zipf}",
-                    scheme,
-                    params={"workload.zipf": zipf},
-                    parameters={"plots": PLOTS, "schemes": ["nocache", "netcache"]},
-                    started_at=1_790_000_000.0 + 20 * at + later,
-                )
-                record(sink, run)
-                ids.append(run.id)
-    return ids
-
-
 def show(page: Page, served: Served, ids: list[str]) -> None:
     """Open the view with these runs."""
     page.goto(f"{served.url}/#/figures?{'&'.join(f'run={run}' for run in ids)}")
 
 
 def test_sweep_shows_the_figures_of_its_scenario(served: Served, page: Page) -> None:
-    ids = record_sweep(served)
+    ids = record_sweep(served.store, plots=PLOTS)
     show(page, served, ids)
     wait_for_traces(page, "plot-0", 2)
     assert [trace["name"] for trace in traces(page, "plot-0")] == ["NoCache", "NetCache"]
@@ -73,7 +55,7 @@ def test_sweep_shows_the_figures_of_its_scenario(served: Served, page: Page) -> 
 def test_figure_is_downloaded_as_a_file(
     served: Served, page: Page, text: str, kind: str, begin: bytes
 ) -> None:
-    show(page, served, record_sweep(served))
+    show(page, served, record_sweep(served.store, plots=PLOTS))
     link = page.get_by_role("link", name=f"Throughput over skew as {text}")
     with page.expect_download() as waited:
         link.click()
@@ -82,7 +64,7 @@ def test_figure_is_downloaded_as_a_file(
 
 
 def test_numbers_of_a_figure_have_all_digits(served: Served, page: Page) -> None:
-    ids = record_sweep(served)
+    ids = record_sweep(served.store, plots=PLOTS)
     show(page, served, ids)
     wait_for_traces(page, "plot-0", 2)
     card = page.locator("section", has=page.locator("#plot-0"))
@@ -100,14 +82,14 @@ def test_runs_without_plots_have_the_usual_figures(served: Served, page: Page) -
 
 
 def test_without_runs_the_newest_groups_are_offered(served: Served, page: Page) -> None:
-    record_sweep(served)
+    record_sweep(served.store, plots=PLOTS)
     page.goto(f"{served.url}/#/figures")
     page.get_by_role("link", name="NetCache against NoCache").click()
     wait_for_traces(page, "plot-0", 2)
 
 
 def test_figures_have_the_colours_of_the_theme(served: Served, page: Page) -> None:
-    show(page, served, record_sweep(served))
+    show(page, served, record_sweep(served.store, plots=PLOTS))
     wait_for_traces(page, "plot-0", 2)
 
     def grid() -> str:
@@ -121,7 +103,7 @@ def test_figures_have_the_colours_of_the_theme(served: Served, page: Page) -> No
 
 
 def test_parts_of_a_stacked_bar_have_the_schemes_colour(served: Served, page: Page) -> None:
-    show(page, served, record_sweep(served))
+    show(page, served, record_sweep(served.store, plots=PLOTS))
     wait_for_traces(page, "plot-1", 3)
     assert [trace["name"] for trace in traces(page, "plot-1")] == [
         "NoCache",
@@ -153,7 +135,7 @@ def test_exported_page_has_the_colours_of_the_dashboard(
 ) -> None:
     from netkv.report.page import render
 
-    ids = record_sweep(served)[::-1]
+    ids = record_sweep(served.store, plots=PLOTS)[::-1]
     file = tmp_path / "report.html"
     file.write_text(render(served.store.records(ids)), encoding="utf-8")
     page.set_content(file.read_text(encoding="utf-8"))

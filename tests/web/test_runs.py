@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from netkv.report.style import of_scheme
 from netkv.runs import StoreSink
 from tests.api.serving import Served
-from tests.runs.recorded_runs import record, record_comparison, start
+from tests.runs.recorded_runs import record, record_comparison, record_sweep, start
 from tests.web.charts import STROKE_OF_SWATCHES, UNNAMED, rgb
 from tests.web.live_runs import live_run, pressed_until_answer
 
@@ -27,21 +27,6 @@ def record_many(served: Served, count: int) -> None:
             scheme = ("nocache", "netcache")[at % 2]
             started = 1_790_000_000.0 + 100 * at
             record(sink, start(f"run-{at}", scheme, duration=1.0, started_at=started))
-
-
-def record_sweep(served: Served, mode: str = "live") -> None:
-    with StoreSink(served.store, group="gsweep") as sink:
-        for at, zipf in enumerate((0.9, 0.99)):
-            for later, scheme in enumerate(("nocache", "netcache")):
-                run = start(
-                    f"{scheme}-{zipf}",
-                    scheme,
-                    params={"workload.zipf": zipf},
-                    parameters={"workload": {"zipf": zipf}},
-                    mode=mode,
-                    started_at=1_790_000_000.0 + 20 * at + later,
-                )
-                record(sink, run)
 
 
 def test_empty_store_says_how_to_make_a_run(served: Served, page: Page) -> None:
@@ -62,7 +47,7 @@ def test_runs_are_listed_with_the_figures_of_their_documents(served: Served, pag
 
 
 def test_search_and_filters_are_in_the_address(served: Served, page: Page) -> None:
-    record_sweep(served)
+    record_sweep(served.store)
     record_comparison(served.store)
     page.goto(f"{served.url}/#/runs")
     expect(rows(page)).to_have_count(6)
@@ -103,7 +88,7 @@ def test_heading_sorts_on_the_server_and_pages_follow(served: Served, page: Page
 
 
 def test_chosen_columns_are_kept(served: Served, page: Page) -> None:
-    record_sweep(served)
+    record_sweep(served.store)
     page.goto(f"{served.url}/#/runs")
     page.locator("#columns summary").click()
     page.get_by_role("checkbox", name="workload.zipf").check()
@@ -122,7 +107,7 @@ def test_chosen_columns_are_kept(served: Served, page: Page) -> None:
 
 def test_groups_fold_into_one_row(served: Served, page: Page) -> None:
     record_comparison(served.store)
-    record_sweep(served)
+    record_sweep(served.store)
     page.goto(f"{served.url}/#/runs")
     expect(rows(page)).to_have_count(6)
     page.get_by_label("Fold groups").check()
@@ -278,7 +263,7 @@ def test_table_works_by_keyboard_and_keeps_the_focus(served: Served, page: Page)
 
 
 def test_scheme_and_mode_of_a_run_are_shown(served: Served, page: Page) -> None:
-    record_sweep(served, mode="sim")
+    record_sweep(served.store, mode="sim")
     page.goto(f"{served.url}/#/runs")
     expect(rows(page)).to_have_count(4)
     expect(page.locator("#runs .name a").first).to_have_text("netcache (sim) · zipf 0.99")

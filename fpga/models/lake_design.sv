@@ -84,41 +84,7 @@ module lake_design #(
       .MISS_ENTRIES(MISS_ENTRIES),
       .SRAM_LATENCY(SRAM_LATENCY),
       .SRAM_ADDRESS_BITS(SRAM_ADDRESS_BITS)
-  ) lake (
-      .clk,
-      .rst,
-      .rx_valid,
-      .rx_ready,
-      .rx_data,
-      .rx_last,
-      .rx_meta_length,
-      .tx_valid,
-      .tx_ready,
-      .tx_data,
-      .tx_last,
-      .tx_meta_length,
-      .reg_address,
-      .reg_write,
-      .reg_wdata,
-      .reg_read,
-      .reg_rdata,
-      .skip,
-      .idle,
-      .dram_valid,
-      .dram_ready,
-      .dram_write,
-      .dram_address,
-      .dram_wdata,
-      .dram_tag,
-      .dram_response_valid,
-      .dram_response_rdata,
-      .dram_response_tag,
-      .sram_enable,
-      .sram_write,
-      .sram_address,
-      .sram_wdata,
-      .sram_rdata
-  );
+  ) lake (.*);
 
   if (USE_DRAM != 0) begin : with_dram
     dram_model #(

@@ -41,25 +41,7 @@ module slab_allocator_on_sram #(
       .SRAM_LATENCY(SRAM_LATENCY),
       .SRAM_ADDRESS_BITS(SRAM_ADDRESS_BITS),
       .TAG_BITS(TAG_BITS)
-  ) slabs (
-      .clk,
-      .rst,
-      .s_valid,
-      .s_ready,
-      .s_request,
-      .s_tag,
-      .s_response_valid,
-      .s_response,
-      .s_response_tag,
-      .sram_enable,
-      .sram_write,
-      .sram_address,
-      .sram_wdata,
-      .sram_rdata,
-      .in_use,
-      .fail_event,
-      .lost_event
-  );
+  ) slabs (.*);
 
   sram_model #(
       .LATENCY(SRAM_LATENCY),

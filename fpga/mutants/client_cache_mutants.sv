@@ -99,7 +99,5 @@ module client_cache_mutants #(
       .MISS_ENTRIES(MISS_ENTRIES),
       .QUEUE_SIZE(QUEUE_SIZE),
       .PRESCALE(PRESCALE)
-  ) cache (
-      .*
-  );
+  ) cache (.*);
 endmodule

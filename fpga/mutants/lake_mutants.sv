@@ -51,26 +51,5 @@ module lake_mutants #(
       .CHUNKS_128(CHUNKS_128),
       .CHUNKS_256(CHUNKS_256),
       .CHUNKS_512(CHUNKS_512)
-  ) lake (
-      .clk,
-      .rst,
-      .seed,
-      .rx_valid,
-      .rx_ready,
-      .rx_data,
-      .rx_last,
-      .rx_meta_length,
-      .tx_valid,
-      .tx_ready,
-      .tx_data,
-      .tx_last,
-      .tx_meta_length,
-      .reg_address,
-      .reg_write,
-      .reg_wdata,
-      .reg_read,
-      .reg_rdata,
-      .skip,
-      .idle_cycles
-  );
+  ) lake (.*);
 endmodule

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from netkv import resources
-from netkv.scenarios import editing, fitting, loader
+from netkv.scenarios import editing, fitting, loader, sources
 from netkv.scenarios.editing import Change
+from netkv.scenarios.flattening import flattened
 
 
 def fitted(text: str, *changes: Change) -> str:
@@ -18,7 +19,7 @@ def fitted(text: str, *changes: Change) -> str:
 
 @pytest.mark.parametrize("file", resources.scenarios().values(), ids=lambda file: file.stem)
 def test_single_scheme_of_a_shipped_scenario_is_possible(file: Path) -> None:
-    text = file.read_text(encoding="utf-8")
+    text = flattened(sources.read(file))
     names = loader.parsed(text, "x")["schemes"]
     assert fitted(text) == text, "everything fits"
     for name in names[:2]:

@@ -138,6 +138,7 @@ test-fast: setup ## Run the tests that need no live rack, in minutes
 lint: setup lint-web ## Check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/lint-imports --no-cache --no-logo
+	@$(BIN)/python -m tests.rust_modules
 	@$(BIN)/mypy
 	@cd engine && $(CARGO) fmt --all --check && $(FORMAT_ROLES) --check
 	@$(CARGO) clippy -q --locked --manifest-path $(MANIFEST) --workspace --all-targets -- -D warnings

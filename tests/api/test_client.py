@@ -241,6 +241,25 @@ def test_wrong_options_of_the_queue_are_explained(capfd: pytest.CaptureFixture[s
         assert text in capfd.readouterr().err
 
 
+def test_queued_file_has_the_options_of_the_file_that_it_extends(
+    store: Store, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert store.url
+    (tmp_path / "base.yaml").write_text("extends: quickstart\nlab: {servers: 3}\n")
+    file = tmp_path / "mine.yaml"
+    file.write_text("extends: base.yaml\nname: mine\n")
+    with server() as (_, url):
+        until(running.find, "the server has written its file")
+        assert main(["scenario", "run", str(file), "--queue", "--detach"]) == 0
+        job = Client(url).job(capfd.readouterr().out.strip())
+        assert job.request is not None
+        sent = job.request["yaml"]
+        assert "  servers: 3\n" in sent
+        assert "  service_rate: 500\n" in sent
+        assert "extends" not in sent
+        Client(url).cancel(job.id)
+
+
 def test_queued_scenario_is_followed_and_reported(
     store: Store, capfd: pytest.CaptureFixture[str]
 ) -> None:

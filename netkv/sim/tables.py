@@ -106,15 +106,15 @@ class Tables:
             size = self._sizes[kind] = update(self._names, write).ByteSize()
         return size
 
-    def read(self, request: base.ReadTable, switch: str) -> base.TableRead:
-        """Reads a table of the first pipeline; `switch`: its name in the answer."""
+    def read(self, request: base.ReadTable, switch: str, pipeline: int = 0) -> base.TableRead:
+        """Reads a table of a pipeline; `switch`: its name in the answer."""
         from netkv import _engine
 
         try:
             table = self._schema.tables.named(request.table)
-            found = self._switch.read_entries(table.id, pipeline=0)
+            found = self._switch.read_entries(table.id, pipeline=pipeline)
             entries = tuple(self._entry(table, each) for each in found)
-            default = self._default(table)
+            default = self._default(table, pipeline)
         except (_engine.ControlError, KeyError) as error:
             return base.TableRead(request.read, error=str(error), switch=switch)
         return base.TableRead(request.read, entries, default, switch=switch)
@@ -129,8 +129,8 @@ class Tables:
         assert action[0] == "action", "tables that are read have no action profile"
         return self._called(match, action[1], action[2])
 
-    def _default(self, table: Table) -> base.Entry:
-        return self._called({}, *self._switch.get_default(table.id, pipeline=0))
+    def _default(self, table: Table, pipeline: int) -> base.Entry:
+        return self._called({}, *self._switch.get_default(table.id, pipeline=pipeline))
 
     def _called(
         self, match: dict[str, base.MatchValue], number: int, values: Sequence[bytes]

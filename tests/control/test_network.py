@@ -6,7 +6,7 @@ import pytest
 
 from netkv.model.network import Network, lay_out, rack, racks, spine_leaf, with_ports
 from netkv.model.topology import key_hash
-from tests.schemes.netcache.netcache_rack import key_of
+from tests.schemes.scripted_rack import key_of
 
 NETWORKS = {
     "rack": rack(clients=64, servers=128),

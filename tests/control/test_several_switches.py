@@ -10,7 +10,7 @@ from netkv.model.topology import Topology
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
 from tests.control.switched_network import SwitchedNetwork
-from tests.schemes.netcache.netcache_rack import key_of
+from tests.schemes.scripted_rack import key_of
 
 KEYS = [key_of(i) for i in range(40)]
 VALUE = bytes(range(100))

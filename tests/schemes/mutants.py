@@ -23,8 +23,7 @@ from netkv.control.base import (
 )
 from netkv.model.messages import Message, Op, decode, encode
 from netkv.model.topology import CONTROLLER_IP
-
-LOOKUP = "NetkvIngress.lookup.cache"
+from tests.schemes.scripted_rack import LOOKUP
 
 
 def message_of(action: Action) -> Message | None:

@@ -82,11 +82,15 @@ class VirtualRack(ABC):
             if self.random.random() >= network.loss and not is_lost():
                 self.after(self.random.randrange(1, network.max_delay), arrive)
 
+    def deadline(self) -> Nanoseconds | None:
+        """When the control plane needs a timer."""
+        return None if self.controller_down or not self.switch_up else self.control.deadline()
+
     def run(self, duration: Nanoseconds) -> None:
         """Advance the time."""
         end = self.now + duration
         while True:
-            timer = None if self.controller_down or not self.switch_up else self.control.deadline()
+            timer = self.deadline()
             due = self._queue[0][0] if self._queue else end + 1
             if timer is not None and timer < due:
                 due = timer
@@ -97,7 +101,7 @@ class VirtualRack(ABC):
                 heappop(self._queue)[2]()
             else:
                 self.handle(Timer())
-                later = None if self.controller_down else self.control.deadline()
+                later = self.deadline()
                 assert later is None or later > self.now, "the deadline does not advance"
         self.now = end
 

@@ -49,7 +49,7 @@ def work(rack: DistCacheRack) -> None:
 
 def assert_serves(rack: DistCacheRack, *switches: str) -> None:
     """All requests are answered, and the caches serve, once the network works."""
-    rack.network = rack.control_network = Network(max_delay=20_000)
+    rack.net = rack.channel = Network(max_delay=20_000)
     rack.run_until(lambda: rack.control.statistics()["in_flight"] == 0, 5 * SECOND)
     rack.handle(Preload(KEYS))  # A key that is being evicted is not admitted again.
     rack.run_until(rack.control.ready, 5 * SECOND)

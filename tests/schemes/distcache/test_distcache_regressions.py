@@ -5,8 +5,9 @@ from __future__ import annotations
 from netkv.control.base import MILLISECOND
 from netkv.model.messages import Op
 from netkv.schemes.distcache.control_plane import DistCache
-from tests.schemes.distcache.distcache_rack import EDGE, NETWORK, PARAMETERS, op_of
+from tests.schemes.distcache.distcache_rack import EDGE, NETWORK, PARAMETERS
 from tests.schemes.distcache.test_distcache_traps import LEAF, SERVER, SPINE, rack_of
+from tests.schemes.scripted_rack import CONTROLLER
 
 
 def test_late_answer_of_a_failed_server_does_not_end_learning() -> None:
@@ -14,12 +15,12 @@ def test_late_answer_of_a_failed_server_does_not_end_learning() -> None:
     has sent RESTARTED: the controller took the copy for installed and answered RESTARTED, and the
     second incarnation did not know the copy."""
     rack = rack_of(DistCache)
-    rack.delayed = lambda to, frame: (
-        MILLISECOND if to == "controller" and op_of(frame) == Op.INSTALL_REPLY else 0
+    rack.delay = lambda hop: (
+        MILLISECOND if hop.to == CONTROLLER and hop.op is Op.INSTALL_REPLY else 0
     )
     rack.start_server(SERVER)
     rack.run(900_000)
-    rack.lost = lambda to, frame: to == SERVER and op_of(frame) == Op.INSTALL
+    rack.lost = lambda hop: hop.to == SERVER and hop.op is Op.INSTALL
     rack.start_server(SERVER)
     rack.run(20 * MILLISECOND)
 
@@ -40,6 +41,6 @@ def test_edge_and_spine_thought_lost_answer_no_old_value() -> None:
     """The controller loses its connections to an edge and to a spine, which run on. It sent
     EVICTED although the edge sends reads to the spine."""
     rack = rack_of(DistCache)
-    rack.disconnect(EDGE)
-    rack.disconnect(SPINE)
+    rack.lose(EDGE)
+    rack.lose(SPINE)
     rack.run(50 * MILLISECOND)

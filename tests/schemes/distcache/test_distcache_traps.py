@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import pytest
 
+from netkv._engine import frame_op
 from netkv.control.base import (
     MILLISECOND,
     SECOND,
@@ -34,7 +35,6 @@ from tests.schemes.distcache.distcache_rack import (
     PARAMETERS,
     SPINES,
     DistCacheRack,
-    op_of,
 )
 from tests.schemes.mutants import Mutant, message_of
 from tests.schemes.traps import count_every_copy, suffered
@@ -137,7 +137,7 @@ class AnswersRestartedAtOnce(_Mutant):
 
     def change_event(self, event: Event) -> Event | None:
         self._answers: list[Action] = []
-        if isinstance(event, PacketIn) and op_of(event.frame) == Op.RESTARTED:
+        if isinstance(event, PacketIn) and frame_op(event.frame) is Op.RESTARTED:
             datagram = decode(event.frame)
             frame = encode(datagram.message.reply(), destination=datagram.source)
             self._answers.append(SendFrame(frame, switch=event.switch))
@@ -152,7 +152,7 @@ class IgnoresRestarted(_Mutant):
     """RESTARTED is not answered."""
 
     def change_event(self, event: Event) -> Event | None:
-        restarted = isinstance(event, PacketIn) and op_of(event.frame) == Op.RESTARTED
+        restarted = isinstance(event, PacketIn) and frame_op(event.frame) is Op.RESTARTED
         return None if restarted else event
 
 
@@ -197,8 +197,10 @@ def outcome(rack: DistCacheRack, *switches: str) -> str:
 
 
 def key_is_admitted_under_writes(control: type[DistCache]) -> str:
-    """Writes of the key are pending when its two copies are admitted."""
+    """Writes of the key are pending when its two copies are admitted; table writes take longer than
+    messages to the server."""
     rack = rack_of(control, preload=False)
+    rack.pipeline_time = 200_000
     rack.handle(Preload((KEY,)))
     return outcome(rack, SPINE, LEAF)
 
@@ -206,7 +208,7 @@ def key_is_admitted_under_writes(control: type[DistCache]) -> str:
 def copies_are_evicted_under_writes(control: type[DistCache]) -> str:
     """Both copies are evicted while the key is written and read; table writes are slow."""
     rack = rack_of(control)
-    rack.table_write = 5 * MILLISECOND
+    rack.pipeline_time = 5 * MILLISECOND
     rack.outgrown(KEY, upper=True)
     rack.run(20 * MILLISECOND)
     rack.outgrown(KEY, upper=False)
@@ -224,10 +226,10 @@ def spine_is_unreachable(control: type[DistCache]) -> str:
     """Controller and servers cannot reach a spine; clients can."""
     rack = rack_of(control)
     servers = (Op.INVALIDATE, Op.UPDATE)
-    rack.lost = lambda to, frame: to == SPINE and op_of(frame) in servers
+    rack.lost = lambda hop: hop.to == SPINE and hop.op in servers
     rack.run(10 * MILLISECOND)
-    rack.table_write = 5 * MILLISECOND
-    rack.disconnect(SPINE)
+    rack.pipeline_time = 5 * MILLISECOND
+    rack.lose(SPINE)
     return outcome(rack, LEAF)
 
 
@@ -252,9 +254,7 @@ def leaf_restarts(control: type[DistCache]) -> str:
 def server_restarts(control: type[DistCache]) -> str:
     """A server restarts; the answers of the control plane to its start are slow to arrive."""
     rack = rack_of(control)
-    rack.delayed = lambda to, frame: (
-        20 * MILLISECOND if op_of(frame) == Op.INSTALL and to == SERVER else 0
-    )
+    rack.delay = lambda hop: 20 * MILLISECOND if hop.op is Op.INSTALL and hop.to == SERVER else 0
     rack.start_server(SERVER)
     rack.run(100 * MILLISECOND)
     return outcome(rack, SPINE, LEAF)
@@ -272,7 +272,7 @@ def server_restarts_without_its_spine(control: type[DistCache]) -> str:
 def control_messages_are_lost(control: type[DistCache]) -> str:
     """Three in ten of the messages from and to the controller are lost, during all its work."""
     rack = rack_of(control, preload=False, seed=3)
-    rack.control_network = Network(loss=0.3, max_delay=rack.network.max_delay)
+    rack.channel = Network(loss=0.3, max_delay=rack.net.max_delay)
     rack.handle(Preload((KEY,)))
     rack.run(300 * MILLISECOND)
     rack.start_server(SERVER)
@@ -281,14 +281,14 @@ def control_messages_are_lost(control: type[DistCache]) -> str:
     rack.run(50 * MILLISECOND)
     rack.recover(SPINE)
     rack.run(500 * MILLISECOND)
-    rack.control_network = rack.network
+    rack.channel = rack.net
     return outcome(rack, SPINE, LEAF)
 
 
 def control_messages_are_duplicated(control: type[DistCache]) -> str:
     """Every message from and to the controller arrives twice, the copy later."""
     rack = rack_of(control, preload=False)
-    rack.control_network = Network(duplication=1.0, max_delay=3 * MILLISECOND)
+    rack.channel = Network(duplication=1.0, max_delay=3 * MILLISECOND)
     rack.handle(Preload((KEY,)))
     rack.run(100 * MILLISECOND)
     rack.outgrown(KEY, upper=True)

@@ -37,7 +37,8 @@ from netkv.schemes.distreach.recovery import Recovery, Step
 from tests.schemes import mutants
 from tests.schemes.distreach.distreach_rack import System
 from tests.schemes.distreach.program_mutants import IGNORES_STORED
-from tests.schemes.mutants import LOOKUP, Mutant, message_of
+from tests.schemes.mutants import Mutant, message_of
+from tests.schemes.scripted_rack import LOOKUP
 
 
 class _Mutant(Mutant, System):

@@ -9,8 +9,8 @@ from typing import Any
 from netkv.control.base import MILLISECOND, Nanoseconds, Preload
 from netkv.model.messages import Op, Status
 from tests.schemes import traps
-from tests.schemes.distreach.distreach_rack import OPTIONS, Hop, Rack, Switch, System
-from tests.schemes.farreach.farreach_rack import key_of
+from tests.schemes.distreach.distreach_rack import OPTIONS, Rack, Switch, System
+from tests.schemes.scripted_rack import Hop, key_of
 
 KEYS = [key_of(number) for number in range(24)]
 KEY = KEYS[0]

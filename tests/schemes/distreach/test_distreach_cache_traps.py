@@ -12,7 +12,7 @@ import pytest
 from netkv.control.base import MILLISECOND, SECOND, DeleteEntry, InsertEntry, Preload
 from netkv.model.messages import Op
 from tests.schemes.distreach import control_mutants, program_mutants
-from tests.schemes.distreach.distreach_rack import LOOKUP, Hop, System
+from tests.schemes.distreach.distreach_rack import System
 from tests.schemes.distreach.distreach_traps import (
     KEY,
     KEYS,
@@ -28,7 +28,7 @@ from tests.schemes.distreach.distreach_traps import (
     read,
     ready_rack,
 )
-from tests.schemes.farreach.farreach_rack import observing
+from tests.schemes.scripted_rack import LOOKUP, Hop, observing
 from tests.schemes.traps import count_every_copy, suffered
 from tests.schemes.virtual_rack import Network
 
@@ -125,7 +125,7 @@ def switch_refuses_an_entry_of_a_recovery(system: type[System]) -> str:
 def preload_on_a_lossy_network(system: type[System]) -> str:
     rack = make_rack(system, layers=3)
     rack.net = rack.channel = Network(loss=0.25, duplication=0.25, max_delay=MILLISECOND)
-    rack._begin()
+    rack.start_controller()
     rack.handle(Preload(tuple(KEYS[:8])))
     rack.run(10 * SECOND)
     return "" if rack.control.ready() and len(rack.control.cached_keys()) == 8 else UNSERVED

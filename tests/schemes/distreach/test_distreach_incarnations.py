@@ -34,7 +34,7 @@ from tests.schemes.distreach.distreach_traps import (
     read,
     ready_rack,
 )
-from tests.schemes.farreach.farreach_rack import observing
+from tests.schemes.scripted_rack import observing
 
 # ------------------------------------------------------------------------- given and saved
 
@@ -181,7 +181,7 @@ def test_controller_without_its_state_goes_above_all_switches(disk: bytes | None
     before = rack.control.statistics()["incarnation"]
     continue_without_a_saved_state(rack, disk)
     assert rack.control.statistics()["incarnation"] > before
-    assert ("saved state is refused" in rack.notes()) == (disk is not None)
+    assert ("saved state is refused" in rack.noted()) == (disk is not None)
     assert read(rack) == b"cached"
     rack.put(1, KEY, b"second")
     rack.crash_switch(rack.chain(KEY)[0])

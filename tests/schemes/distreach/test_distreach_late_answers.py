@@ -11,7 +11,7 @@ from netkv.control.base import MILLISECOND, PacketIn
 from netkv.model.messages import Op, Status, encode
 from netkv.model.topology import CONTROLLER_IP, SERVICE_IP
 from netkv.schemes.distreach.recovery import Recovery, Step
-from tests.schemes.distreach.distreach_rack import Hop, Rack, System
+from tests.schemes.distreach.distreach_rack import Rack, System
 from tests.schemes.distreach.distreach_traps import (
     KEY,
     KEYS,
@@ -24,6 +24,7 @@ from tests.schemes.distreach.distreach_traps import (
 )
 from tests.schemes.distreach.test_distreach_recovery import recovered
 from tests.schemes.distreach.test_distreach_recovery_traps import LARGE
+from tests.schemes.scripted_rack import Hop
 
 OTHER = KEYS[1]
 

@@ -94,11 +94,11 @@ def test_loss_of_all_switches_is_noted() -> None:
 def test_loss_without_records_in_switches_only_is_not_noted() -> None:
     """Before the first recovery that opens the chain with entries, servers have all records."""
     rack = make_rack(System)
-    rack._begin()
+    rack.start_controller()
     rack.run(MILLISECOND)
     rack.crash_switch(*rack.chain(KEY))
     rack.recover()
-    assert not any("have lost" in what for what in rack.notes())
+    assert not any("have lost" in what for what in rack.noted())
 
 
 def test_chain_tolerates_a_loss_while_another_switch_has_the_records() -> None:
@@ -132,7 +132,7 @@ def test_lookup_table_that_cannot_be_read_stops_the_recovery(
         patched.setattr(tail.tables, "read", refuse)
         rack.crash_switch(head)
         rack.run(SECOND)
-    assert "a lookup table cannot be read" in rack.notes()
+    assert "a lookup table cannot be read" in rack.noted()
     assert rack.control._chains[head.name].recovery.step is Step.READ
     # The next change of a switch begins the recovery again.
     rack.crash_switch(head)
@@ -162,7 +162,7 @@ def test_entry_that_a_switch_does_not_take_is_set_aside() -> None:
     rack.crash_switch(rack.chain(KEY)[0])
     rack.recover()
     rack.run(20 * MILLISECOND)
-    assert "entries set aside" in rack.notes()
+    assert "entries set aside" in rack.noted()
     statistics = rack.control.statistics()
     assert statistics["entries_set_aside"] == 1
     assert set(rack.control.cached_keys()) == set(KEYS[1:3])

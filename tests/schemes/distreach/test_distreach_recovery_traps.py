@@ -9,7 +9,7 @@ from __future__ import annotations
 from netkv.control.base import MILLISECOND, SECOND
 from netkv.model.messages import Op
 from tests.schemes.distreach import control_mutants, program_mutants
-from tests.schemes.distreach.distreach_rack import Hop, Rack, Switch, System
+from tests.schemes.distreach.distreach_rack import Rack, Switch, System
 from tests.schemes.distreach.distreach_traps import (
     KEY,
     KEYS,
@@ -27,7 +27,8 @@ from tests.schemes.distreach.distreach_traps import (
     read,
     ready_rack,
 )
-from tests.schemes.farreach.farreach_hosts import PendingRequest
+from tests.schemes.scripted_rack import Hop
+from tests.schemes.write_back_hosts import PendingRequest
 
 LARGE = bytes(200)
 """A value that no entry can store."""

@@ -8,8 +8,9 @@ from netkv.control.base import MILLISECOND, SECOND
 from netkv.model.messages import Op
 from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.farreach.parameters import FarReachParameters
-from tests.schemes.farreach.farreach_operations import Operations
-from tests.schemes.farreach.farreach_rack import Rack, key_of
+from tests.schemes.farreach.farreach_rack import Rack
+from tests.schemes.scripted_rack import key_of
+from tests.schemes.write_back_rack import WriteBackRack
 
 KEYS = [key_of(number) for number in range(24)]
 SMALL = FarReachParameters(
@@ -44,7 +45,7 @@ def stocked_rack(
 class Load:
     """Three sequences of operations for each client, with keys of different popularity."""
 
-    def __init__(self, rack: Operations, keys: list[bytes] = KEYS) -> None:
+    def __init__(self, rack: WriteBackRack[Any], keys: list[bytes] = KEYS) -> None:
         self.rack = rack
         self.keys = keys
         self.running = True

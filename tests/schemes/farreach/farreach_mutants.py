@@ -27,7 +27,8 @@ from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.farreach.release import Releases
 from netkv.schemes.farreach.snapshot import Taken
 from tests.schemes import mutants
-from tests.schemes.mutants import LOOKUP, Mutant, message_of
+from tests.schemes.mutants import Mutant, message_of
+from tests.schemes.scripted_rack import LOOKUP
 
 INCARNATION = "NetkvEgress.incarnation.current"
 SETTINGS = "NetkvIngress.settings.settings"

@@ -20,15 +20,16 @@ class SnapshotChecker:
         self.switch = rack.switch
         self.rack = rack
         self.points: dict[int, Expected] = {}
-        apply = rack.switch.apply
+        carry_out = rack.switch.write
 
-        def applied(write: TableWrite, pipeline: int) -> None:
-            apply(write, pipeline)
-            action, number = self.switch.pipelines[0].rows.get(0, ("", 0))
+        def carried_out(write: TableWrite, pipeline: int) -> str:
+            error = carry_out(write, pipeline)
+            action, number = self.switch.snapshot_rows(0).get(0, ("", 0))
             if action == "taking" and number not in self.points:
                 self.points[number] = self._now()
+            return error
 
-        rack.switch.apply = applied  # type: ignore[method-assign]
+        rack.switch.write = carried_out  # type: ignore[method-assign]
 
     def _now(self) -> Expected:
         expected: Expected = {}

@@ -29,7 +29,7 @@ from netkv.model.messages import Bit, Message, Op, Stamp, decode, encode
 from netkv.model.topology import CONTROLLER_IP, SERVICE_IP, Topology, client_ip
 from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.farreach.parameters import FarReachParameters
-from tests.schemes.farreach.farreach_rack import key_of
+from tests.schemes.scripted_rack import key_of
 
 KEYS = 10_000
 STEP = 1_000  # of the clock, in nanoseconds, for each event

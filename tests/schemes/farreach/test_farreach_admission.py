@@ -14,17 +14,20 @@ from netkv.control.base import (
     Preload,
     TableWrite,
 )
-from netkv.model.messages import Datagram, Message, Op, Status
+from netkv.model.messages import Message, Op, Status
 from netkv.model.topology import CPU_PORT
 from netkv.schemes.farreach.parameters import FarReachParameters
 from tests.schemes.farreach.farreach_load import stocked_rack
-from tests.schemes.farreach.farreach_rack import IMPAIRED, UNIMPAIRED, Rack, key_of, observing
+from tests.schemes.farreach.farreach_rack import IMPAIRED, UNIMPAIRED, Rack
+from tests.schemes.scripted_rack import key_of, observing
 
 KEYS = [key_of(number) for number in range(40)]
 OPTIONS = FarReachParameters(
     capacity=8, sample_rate=1.0, hot_threshold=3, snapshot_period=0, drawn=8
 )
 LOOKUP = "NetkvIngress.lookup.cache"
+PORTS = "NetkvIngress.ingress_pipeline.ports"
+SETTINGS = "NetkvIngress.settings.settings"
 ABOUT_ENTRIES = (Op.FILL, Op.VALIDATE, Op.EVICT, Op.RETIRE)
 
 
@@ -49,10 +52,17 @@ def test_start_writes_pipelines_sessions_and_settings() -> None:
     rack.start()
     sessions = [write.session for write in writes if isinstance(write, CloneSession)]
     assert sessions == [1, 2, 3, 101, 102, CPU_PORT]
-    assert rack.switch.pipelines[3].ports == {1: 1, 2: 2, 3: 3, 101: 1, 102: 2}
-    settings = rack.switch.pipelines[2].settings
+    ports = rack.switch.rows(PORTS, 3).items()
+    assert {port: params["pipeline"] for port, (_, params) in ports} == {
+        1: 1,
+        2: 2,
+        3: 3,
+        101: 1,
+        102: 2,
+    }
+    settings = rack.switch.default(SETTINGS, 2)
     assert settings == {"sample_below": 16_384, "hot_threshold": 3, "epoch": 1, "open": 1}
-    assert rack.control.statistics()["incarnation"] == rack.switch.pipelines[0].incarnation == 2
+    assert rack.control.statistics()["incarnation"] == rack.switch.incarnation() == 2
 
 
 def test_first_start_serves_without_a_recovery() -> None:
@@ -74,12 +84,12 @@ def test_hot_key_is_written_and_read_in_the_switch() -> None:
 def test_entry_is_validated_after_all_pipelines_have_the_key(pipelines: int) -> None:
     rack = make_rack(pipelines=pipelines).start()
     trace: list[str] = []
-    rack.lost = observing(lambda datagram: note(datagram.message))
+    rack.lost = observing(lambda hop: note(hop.message))
 
     def note(message: Message) -> None:
         if message.op in ABOUT_ENTRIES and message.key == KEYS[0]:
             trace.append(message.op.name)
-            known = [KEYS[0] in each.lookup for each in rack.switch.pipelines]
+            known = [KEYS[0] in rack.switch.lookup(each) for each in range(pipelines)]
             assert all(known) if message.op is Op.VALIDATE else not any(known)
 
     make_hot(rack, KEYS[0])
@@ -113,7 +123,7 @@ def offer(rack: Rack, key: bytes) -> Status:
     shim.offered.clear()
     shim._offer(key)
     rack.run(5 * MILLISECOND)
-    replies = [message for message in rack.sent[before:] if message.op is Op.OFFER_REPLY]
+    replies = [hop.message for hop in rack.sent[before:] if hop.op is Op.OFFER_REPLY]
     return replies[0].status
 
 
@@ -129,7 +139,7 @@ def test_offer_of_a_cached_or_pending_key_is_answered_ok() -> None:
 def test_offers_beyond_the_queue_limit_are_rejected() -> None:
     rack = make_rack(max_in_flight=1, max_waiting=1).start()
     rack.refuse = inserted  # and FILL is not answered
-    rack.lost = lambda datagram: datagram.message.op is Op.FILL
+    rack.lost = lambda hop: hop.op is Op.FILL
     answers = [offer(rack, key) for key in KEYS[:4]]
     assert answers == [Status.OK, Status.OK, Status.REJECTED, Status.REJECTED]
     assert rack.control.statistics()["offers_rejected"] == 2
@@ -146,7 +156,7 @@ def test_offers_are_rejected_while_the_switch_is_closed() -> None:
     rack.disk_fails = False
     rack.run_until(rack.control.ready)
     assert offer(rack, KEYS[0]) is Status.OK
-    assert [note.what for note in rack.notes].count("nothing can be saved") == 1
+    assert rack.noted().count("nothing can be saved") == 1
 
 
 def test_entry_is_free_after_a_refused_lookup_write() -> None:
@@ -174,11 +184,11 @@ def test_entry_is_not_reused_if_its_deletion_is_refused() -> None:
 
 def test_entry_with_a_later_generation_is_set_aside() -> None:
     rack = make_rack(capacity=2).start()
-    rack.switch.ask(Op.FILL, KEYS[0], 0, 1 << 30)
+    rack.switch.ask_about(Op.FILL, KEYS[0], 0, 1 << 30)
     assert offer(rack, KEYS[0]) is Status.OK
     rack.run(10 * MILLISECOND)
     assert rack.control.statistics()["entries_set_aside"] == 1
-    assert "entry set aside" in [note.what for note in rack.notes]
+    assert "entry set aside" in rack.noted()
     assert offer(rack, KEYS[0]) is Status.OK
     assert rack.cached() == {KEYS[0]}
 
@@ -208,12 +218,13 @@ def test_late_copies_of_controller_messages_have_no_effect() -> None:
     make_hot(rack, KEYS[0])
     assert rack.cached() == {KEYS[0]}
     rack.put(1, KEYS[0], b"in the switch")
-    late_copies = [message for message in rack.sent if message.op in ABOUT_ENTRIES]
-    assert {message.op for message in late_copies} == set(ABOUT_ENTRIES)
-    current = max(message.stamp.generation for message in late_copies if message.stamp)
-    for message in late_copies:
-        if (message.stamp and message.stamp.generation != current) or message.op is Op.FILL:
-            rack._at_switch(CPU_PORT, Datagram(0x0A000001, 0x0A000064, message))
+    late_copies = [hop for hop in rack.sent if hop.op in ABOUT_ENTRIES]
+    assert {hop.op for hop in late_copies} == set(ABOUT_ENTRIES)
+    stamps = [hop.message.stamp for hop in late_copies]
+    current = max(stamp.generation for stamp in stamps if stamp)
+    for hop, stamp in zip(late_copies, stamps, strict=True):
+        if (stamp and stamp.generation != current) or hop.op is Op.FILL:
+            rack.deliver(hop)
     assert rack.get(2, KEYS[0]) == b"in the switch"
     assert rack.put(1, KEYS[0], b"again").cache_hit
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from netkv.control.base import MILLISECOND, SECOND, DeleteEntry
-from netkv.model.messages import Datagram, Message, Op
+from netkv.control.base import MILLISECOND, SECOND, DeleteEntry, PacketIn
+from netkv.model.messages import Message, Op, encode
 from netkv.schemes.farreach.parameters import FarReachParameters
 from tests.schemes.farreach.farreach_load import KEYS, SMALL, Load, stocked_rack
-from tests.schemes.farreach.farreach_rack import IMPAIRED, UNIMPAIRED, Rack
-from tests.schemes.farreach.farreach_switch import is_valid
+from tests.schemes.farreach.farreach_rack import IMPAIRED, UNIMPAIRED, Rack, is_valid
+from tests.schemes.scripted_rack import Hop
 
 OPTIONS = FarReachParameters(
     capacity=2,
@@ -49,7 +49,7 @@ def evict(rack: Rack, key: bytes) -> None:
 def sent(rack: Rack, key: bytes) -> list[Op]:
     """Messages about the eviction of a key, without repetitions."""
     return list(
-        dict.fromkeys(each.op for each in rack.sent if each.key == key and each.op in EVICTION)
+        dict.fromkeys(hop.op for hop in rack.sent if hop.message.key == key and hop.op in EVICTION)
     )
 
 
@@ -99,7 +99,7 @@ def test_lookup_entries_are_deleted_after_the_entry_is_retired(pipelines: int) -
 
     def refuse(write: object) -> bool:
         if isinstance(write, DeleteEntry) and write.table.endswith("cache"):
-            assert [message.op for message in rack.sent].count(Op.RETIRE) >= 1
+            assert [hop.op for hop in rack.sent].count(Op.RETIRE) >= 1
             assert not is_valid(rack.switch.record(KEYS[0]))
             checked.append(1)
         return False
@@ -152,14 +152,14 @@ def test_write_lost_during_an_eviction_keeps_the_record() -> None:
     # The write is lost between switch and server; reads embed the acknowledged record.
     rack = make_rack()
     rack.put(1, KEYS[0], b"acknowledged")
-    restores: list[Datagram] = []
+    restores: list[Hop] = []
 
-    def lost(datagram: Datagram) -> bool:
-        message = datagram.message
+    def lost(hop: Hop) -> bool:
+        message = hop.message
         if message.op is Op.RESTORE:
-            restores.append(datagram)
+            restores.append(hop)
             return True
-        to_server = datagram.destination >> 16 == 0x0A02
+        to_server = hop.datagram.destination >> 16 == 0x0A02
         return message.op is Op.PUT and message.value == b"lost" and to_server
 
     rack.lost = lost
@@ -179,12 +179,12 @@ def test_write_lost_during_an_eviction_keeps_the_record() -> None:
 def test_delete_is_not_undone_by_an_older_eviction() -> None:
     rack = make_rack()
     rack.put(1, KEYS[0], b"older")
-    late: list[Datagram] = []
+    late: list[Hop] = []
 
-    def lost(datagram: Datagram) -> bool:
-        if datagram.message.op is Op.RESTORE:
-            late.append(datagram)
-        return datagram.message.op is Op.RESTORE
+    def lost(hop: Hop) -> bool:
+        if hop.op is Op.RESTORE:
+            late.append(hop)
+        return hop.op is Op.RESTORE
 
     rack.lost = lost
     rack.run(rack.parameters.epoch)
@@ -253,9 +253,9 @@ def test_controller_crash_during_evictions_loses_nothing() -> None:
 def test_stray_replies_are_only_counted() -> None:
     rack = make_rack()
     before = rack.control.statistics()["cached"]
-    fill = next(message for message in rack.sent if message.op is Op.FILL)
+    fill = next(hop.message for hop in rack.sent if hop.op is Op.FILL)
     stray = Message(Op.EVICT_REPLY, KEYS[0], 77, stamp=fill.stamp, slot=fill.slot)
-    rack._leave(1, 510, Datagram(0x0A000064, 0x0A000001, stray))
+    rack.handle(PacketIn(1, encode(stray, 0x0A000064, 0x0A000001), rack.switch.name))
     rack.run(10 * MILLISECOND)
     assert rack.control.statistics()["stray_replies"] >= 1
     assert rack.control.statistics()["cached"] == before

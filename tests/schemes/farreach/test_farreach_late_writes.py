@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from netkv.control.base import MILLISECOND, Preload
-from netkv.model.messages import Datagram, Op
+from netkv.model.messages import Op
 from netkv.schemes.farreach.control_plane import FarReach
 from tests.schemes.farreach.farreach_rack import Rack
 from tests.schemes.farreach.farreach_traps import KEY, crash, make_rack, read
+from tests.schemes.scripted_rack import Hop
 
 
-def late_write(rack: Rack) -> Datagram:
+def late_write(rack: Rack) -> Hop:
     """Client 1 writes the key, which is not cached; the frame is held before its server, and the
     client's copies of it are lost until then."""
-    shim = rack.shims[rack.topology.owner(KEY).index]
-    held: list[Datagram] = []
-    receive = shim.receive
-
-    def hold(datagram: Datagram) -> None:
-        (held.append if datagram.message.op is Op.PUT else receive)(datagram)
-
-    shim.receive = hold  # type: ignore[method-assign]
+    held = rack.catch(lambda hop: hop.op is Op.PUT and hop.to.startswith("server"))
     rack.processes[1].begin(Op.PUT, KEY, b"late")
     rack.run(2 * MILLISECOND)
-    shim.receive = receive  # type: ignore[method-assign]
-    rack.lost = lambda datagram: datagram.message.sender == 1 and datagram.message.op is Op.PUT
+    rack.catches = lambda _: False
+    rack.lost = lambda hop: hop.sender == 1 and hop.op is Op.PUT
     (write,) = held
     return write
 
@@ -39,11 +33,11 @@ def cache(rack: Rack) -> None:
     assert reply.cache_hit
 
 
-def value_after(rack: Rack, write: Datagram) -> bytes | str | None:
+def value_after(rack: Rack, write: Hop) -> bytes | str | None:
     """The key is cached and read, and then its server gets the write: what both clients read."""
     cache(rack)
     rack.lost = lambda _: False
-    rack.shims[rack.topology.owner(KEY).index].receive(write)
+    rack.deliver(write)
     rack.run(20 * MILLISECOND)
     one, other = (read(rack, client) for client in (1, 2))
     assert one == other

@@ -28,14 +28,14 @@ def incarnation_is_used_before_it_is_saved(control: type[FarReach]) -> str:
     rack.kill_controller()
     rack.replace_controller()
     rack.run(500 * MILLISECOND)
-    incarnation = rack.switch.pipelines[0].incarnation
+    incarnation = rack.switch.incarnation()
     rack.kill_controller()
     rack.run(SECOND)
     rack.disk = before
     rack.save_time = MILLISECOND
     rack.replace_controller()
     rack.run(SECOND)
-    again = rack.switch.pipelines[0].incarnation in (0, incarnation)
+    again = rack.switch.incarnation() in (0, incarnation)
     return "an incarnation is used twice" if again else ""
 
 
@@ -81,7 +81,7 @@ def switch_crashes(control: type[FarReach]) -> str:
 def users_read_during_a_recovery(control: type[FarReach]) -> str:
     rack = make_rack(control).start(preload=(KEY,))
     rack.put(1, KEY, b"acknowledged")
-    rack.lost = lambda datagram: datagram.message.op is Op.RESTORE and rack.now < until
+    rack.lost = lambda hop: hop.op is Op.RESTORE and rack.now < until
     until = rack.now + 500 * MILLISECOND
     rack.crash_switch()
     found = read(rack, 2)

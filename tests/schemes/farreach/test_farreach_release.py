@@ -7,11 +7,12 @@ import pytest
 
 from netkv.control.base import MILLISECOND, SECOND, Preload
 from netkv.kits.write_back.record import Record
-from netkv.model.messages import Bit, Datagram, Message, Op
+from netkv.model.messages import Bit, Message, Op
 from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.release import PAIRS, parts_of
 from tests.schemes.farreach.farreach_load import KEYS, stocked_rack
-from tests.schemes.farreach.farreach_rack import IMPAIRED, Rack, key_of, observing
+from tests.schemes.farreach.farreach_rack import IMPAIRED, Rack
+from tests.schemes.scripted_rack import Hop, key_of, observing
 
 OPTIONS = FarReachParameters(
     capacity=8,
@@ -35,7 +36,7 @@ def kept(rack: Rack, client: int) -> set[bytes]:
 
 def released(rack: Rack) -> list[tuple[int, int]]:
     """Numbers and parts of all RELEASEs that were sent."""
-    stamps = (message.stamp for message in rack.sent if message.op is Op.RELEASE)
+    stamps = (hop.message.stamp for hop in rack.sent if hop.op is Op.RELEASE)
     return [(stamp.incarnation, stamp.number) for stamp in stamps if stamp is not None]
 
 
@@ -59,7 +60,7 @@ def test_reader_preserves_records_that_only_the_switch_has() -> None:
 def test_record_written_after_the_snapshot_point_is_preserved() -> None:
     rack = make_rack()
     rack.put(1, KEY, b"before")
-    rack.lost = observing(lambda datagram: late(datagram.message))
+    rack.lost = observing(lambda hop: late(hop.message))
 
     def late(message: Message) -> None:
         if message.op is Op.LOAD and not wrote:
@@ -129,15 +130,13 @@ def test_numbers_of_releases_grow_over_controllers() -> None:
 def test_late_client_skips_snapshots_from_before_its_answer() -> None:
     rack = make_rack()
     unreachable = rack.processes[1].ip
-    rack.lost = lambda datagram: (
-        datagram.message.op is Op.RELEASE and datagram.destination == unreachable
-    )
+    rack.lost = lambda hop: hop.op is Op.RELEASE and hop.datagram.destination == unreachable
     rack.run(3500 * MILLISECOND)
     received: list[tuple[int, int]] = []
 
-    def record(datagram: Datagram) -> bool:
-        message = datagram.message
-        if message.op is Op.RELEASE and datagram.destination == unreachable and message.stamp:
+    def record(hop: Hop) -> bool:
+        message = hop.message
+        if message.op is Op.RELEASE and hop.datagram.destination == unreachable and message.stamp:
             received.append((message.stamp.incarnation, rack.now))
         return False
 
@@ -154,9 +153,7 @@ def test_release_continues_after_a_crash_of_the_switch() -> None:
     rack = make_rack()
     rack.put(1, KEY, b"v")
     unreachable = rack.processes[1].ip
-    rack.lost = lambda datagram: (
-        datagram.message.op is Op.RELEASE and datagram.destination == unreachable
-    )
+    rack.lost = lambda hop: hop.op is Op.RELEASE and hop.datagram.destination == unreachable
     rack.run(1500 * MILLISECOND)
     rack.crash_switch()
     rack.lost = lambda _: False
@@ -174,9 +171,7 @@ def test_watermark_is_sent_after_all_clients_have_the_release() -> None:
     rack.run(2500 * MILLISECOND)
     assert watermarks(rack) == 1, "the first snapshot has no predecessor"
     unreachable = rack.processes[1].ip
-    rack.lost = lambda datagram: (
-        datagram.message.op is Op.RELEASE and datagram.destination == unreachable
-    )
+    rack.lost = lambda hop: hop.op is Op.RELEASE and hop.datagram.destination == unreachable
     rack.run(5 * SECOND)
     assert watermarks(rack) == 1
     rack.lost = lambda _: False
@@ -220,7 +215,7 @@ def test_no_watermark_is_sent_during_an_eviction() -> None:
     before = watermarks(rack)
     rack.put(1, KEY, b"older")
     rack.run(SECOND)
-    rack.lost = lambda datagram: datagram.message.op is Op.RESTORE
+    rack.lost = lambda hop: hop.op is Op.RESTORE
     entry = rack.control._index.of_key(KEY)
     assert entry is not None
     rack.control._eviction.begin(entry)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from netkv.control.base import MILLISECOND, SECOND, InsertEntry, ModifyEntry, TableWrite
-from netkv.model.messages import Datagram, Op
+from netkv.model.messages import Op, encode
 from netkv.schemes.farreach.checkpoint_format import State, from_bytes
 from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.snapshot_tables import SNAPSHOT
@@ -15,6 +15,7 @@ from tests.schemes.farreach.farreach_load import KEYS, SMALL, Load, stocked_rack
 from tests.schemes.farreach.farreach_rack import IMPAIRED, UNIMPAIRED, Rack
 from tests.schemes.farreach.farreach_snapshot_checker import SnapshotChecker
 from tests.schemes.farreach.measure_farreach import Script, snapshot
+from tests.schemes.scripted_rack import Hop
 
 OPTIONS = FarReachParameters(
     capacity=8,
@@ -50,18 +51,19 @@ def next_snapshot(rack: Rack) -> None:
 
 def at_the_point(rack: Rack, what: Callable[[], None]) -> None:
     """Call a function as soon as pipeline 0 has passed the next snapshot point."""
-    apply = rack.switch.apply
+    carry_out = rack.switch.write
     done: list[int] = []
 
-    def applied(write: TableWrite, pipeline: int) -> None:
-        apply(write, pipeline)
+    def carried_out(write: TableWrite, pipeline: int) -> str:
+        error = carry_out(write, pipeline)
         if not isinstance(write, InsertEntry | ModifyEntry) or done:
-            return
+            return error
         if write.action.endswith("taking") and write.match["pipeline"] == pipeline == 0:
             done.append(1)
             what()
+        return error
 
-    rack.switch.apply = applied  # type: ignore[method-assign]
+    rack.switch.write = carried_out  # type: ignore[method-assign]
 
 
 def test_snapshot_is_taken_every_period_with_all_writes_before() -> None:
@@ -160,7 +162,7 @@ def test_snapshot_has_a_key_that_was_evicted_after_the_point() -> None:
         rack.put(1, key, b"before")
     # The LOAD of one entry is delayed, so that the entry is evicted before.
     lost = KEYS[3]
-    rack.lost = lambda datagram: datagram.message.op is Op.LOAD and datagram.message.key == lost
+    rack.lost = lambda hop: hop.op is Op.LOAD and hop.message.key == lost
 
     def write_and_evict() -> None:
         entry = rack.control._index.of_key(lost)
@@ -199,7 +201,7 @@ def test_snapshot_has_no_key_that_was_admitted_after_the_point() -> None:
         for _ in range(6):
             rack.processes[1].begin(Op.GET, KEYS[9])
 
-    rack.lost = lambda datagram: datagram.message.op is Op.LOAD and rack.now < until
+    rack.lost = lambda hop: hop.op is Op.LOAD and rack.now < until
     until = rack.now + SECOND + 30 * MILLISECOND
     at_the_point(rack, admit)
     next_snapshot(rack)
@@ -213,12 +215,12 @@ def test_validity_changes_wait_for_the_point_in_all_pipelines() -> None:
     rack = make_rack(pipelines=4)
     during: list[Op] = []
 
-    def busy(datagram: Datagram) -> bool:
-        pipelines = rack.switch.pipelines
-        mixed = len({row for each in pipelines for row in each.rows.values()}) > 1
-        mixed = mixed and bool(pipelines[0].rows)
-        if mixed and datagram.message.op in (Op.VALIDATE, Op.EVICT, Op.RETIRE):
-            during.append(datagram.message.op)
+    def busy(hop: Hop) -> bool:
+        if hop.op not in (Op.VALIDATE, Op.EVICT, Op.RETIRE):
+            return False
+        rows = [rack.switch.snapshot_rows(pipeline) for pipeline in range(4)]
+        if rows[0] and len({row for each in rows for row in each.values()}) > 1:
+            during.append(hop.op)
         return False
 
     rack.lost = busy
@@ -231,7 +233,7 @@ def test_validity_changes_wait_for_the_point_in_all_pipelines() -> None:
 
 
 def lose_originals(rack: Rack, *, until: int) -> None:
-    rack.lost = lambda datagram: datagram.message.op is Op.ORIGINAL and rack.now < until
+    rack.lost = lambda hop: hop.op is Op.ORIGINAL and rack.now < until
 
 
 def test_snapshot_without_an_original_is_incomplete() -> None:
@@ -268,7 +270,7 @@ def test_next_snapshot_after_an_incomplete_one_is_complete() -> None:
 
 def test_unanswered_loads_make_the_snapshot_incomplete() -> None:
     rack = make_rack()
-    rack.lost = lambda datagram: datagram.message.op is Op.LOAD_REPLY
+    rack.lost = lambda hop: hop.op is Op.LOAD_REPLY
     rack.run(8 * SECOND)
     assert rack.control.statistics()["snapshots_incomplete"] >= 1
     assert "snapshots" not in rack.control.statistics()
@@ -323,7 +325,7 @@ def test_rows_are_inserted_modified_and_deleted_in_order() -> None:
         *((ModifyEntry.__name__, (each, "taking")) for each in others),
         *(("DeleteEntry", (each, "")) for each in range(4)),
     ]
-    assert all(not each.rows for each in rack.switch.pipelines)
+    assert all(not rack.switch.snapshot_rows(pipeline) for pipeline in range(4))
 
 
 def test_next_snapshot_begins_after_the_last_one_is_saved() -> None:
@@ -343,8 +345,8 @@ def test_pending_loads_are_limited() -> None:
     rack = make_rack(max_bulk=2)
     under_way: list[int] = []
 
-    def count(datagram: Datagram) -> bool:
-        under_way.append({Op.LOAD: 1, Op.LOAD_REPLY: -1}.get(datagram.message.op, 0))
+    def count(hop: Hop) -> bool:
+        under_way.append((hop.op is Op.LOAD) - (hop.op is Op.LOAD_REPLY))
         assert sum(under_way) <= 2
         return False
 
@@ -355,18 +357,18 @@ def test_pending_loads_are_limited() -> None:
 
 def test_late_answers_to_an_earlier_snapshot_are_ignored() -> None:
     rack = make_rack()
-    held: list[Datagram] = []
+    held: list[Hop] = []
     rack.put(1, KEYS[0], b"one")
 
-    def hold(datagram: Datagram) -> bool:
-        if datagram.message.op is Op.LOAD_REPLY and not held:
-            held.append(datagram)
+    def hold(hop: Hop) -> bool:
+        if hop.op is Op.LOAD_REPLY and not held:
+            held.append(hop)
         return False
 
     rack.lost = hold
     next_snapshot(rack)
     rack.put(1, KEYS[0], b"two")
-    at_the_point(rack, lambda: rack._leave(1, 510, held[0]))
+    at_the_point(rack, lambda: rack.travel_hop(rack.channel, held[0]))
     next_snapshot(rack)
     assert values(rack)[KEYS[0]] == b"two"
 
@@ -382,17 +384,17 @@ def test_cost_of_an_entry_does_not_grow_with_the_snapshot() -> None:
 def write_before_load(rack: Rack, value: bytes) -> None:
     """Client 1 writes at the point; the first LOADs are lost, so the original is needed."""
     lost, begun = rack.lost, rack.now
-    rack.lost = lambda it: lost(it) or (it.message.op is Op.LOAD and rack.now < begun + MILLISECOND)
+    rack.lost = lambda it: lost(it) or (it.op is Op.LOAD and rack.now < begun + MILLISECOND)
     write(rack, 1, KEYS[0], value)
 
 
 def test_original_of_an_earlier_snapshot_is_not_taken() -> None:
     rack = make_rack()
-    found: list[Datagram] = []
+    found: list[Hop] = []
 
-    def note(datagram: Datagram) -> bool:
-        if datagram.message.op is Op.ORIGINAL:
-            found.append(datagram)
+    def note(hop: Hop) -> bool:
+        if hop.op is Op.ORIGINAL:
+            found.append(hop)
         return False
 
     rack.lost = note
@@ -402,7 +404,7 @@ def test_original_of_an_earlier_snapshot_is_not_taken() -> None:
     assert values(rack)[KEYS[0]] == b"one"
 
     def overtaken() -> None:
-        rack._leave(1, 510, found[0])
+        rack.travel_hop(rack.channel, found[0])
         write_before_load(rack, b"three")
 
     at_the_point(rack, overtaken)
@@ -412,20 +414,22 @@ def test_original_of_an_earlier_snapshot_is_not_taken() -> None:
 
 def test_of_two_originals_of_an_entry_the_older_one_counts() -> None:
     rack = make_rack()
-    found: list[Datagram] = []
+    found: list[Hop] = []
 
-    def follow(datagram: Datagram) -> bool:
+    def follow(hop: Hop) -> bool:
         """A later record follows the first copy of the original; the other copies are lost."""
-        message = datagram.message
+        message = hop.message
         if message.op is not Op.ORIGINAL or message.value[: message.length] == b"two":
             return False
-        found.append(datagram)
+        found.append(hop)
         if len(found) == 1:
             assert message.stamp is not None
             later = replace(message.stamp, number=message.stamp.number + 1)
             value = b"two".ljust(len(message.value), b"\0")
             second = replace(message, value=value, length=3, stamp=later)
-            rack.after(MILLISECOND, lambda: rack._leave(1, 510, replace(datagram, message=second)))
+            frame = encode(second, hop.datagram.source, hop.datagram.destination)
+            copy = replace(hop, frame=frame)
+            rack.after(MILLISECOND, lambda: rack.travel_hop(rack.channel, copy))
         return len(found) > 1
 
     rack.put(1, KEYS[0], b"one")

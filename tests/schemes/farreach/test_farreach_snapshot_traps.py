@@ -68,7 +68,7 @@ def originals_are_lost(control: type[FarReach]) -> str:
     rack = make_rack(control, snapshot_period=100 * MILLISECOND, original_patience=20 * MILLISECOND)
     checker = SnapshotChecker(rack)
     rack.start(preload=(KEY, KEYS[1]))
-    rack.lost = lambda datagram: datagram.message.op is Op.ORIGINAL
+    rack.lost = lambda hop: hop.op is Op.ORIGINAL
     load = Load(rack, [KEY, KEYS[1]])
     for _ in range(100):
         rack.run(20 * MILLISECOND)
@@ -117,16 +117,14 @@ def tombstone_and_an_older_record_in_the_switch(control: type[FarReach]) -> str:
 def client_gets_three_releases_at_once(control: type[FarReach]) -> str:
     rack = make_rack(control, snapshot_period=SECOND, capacity=8).start(preload=(KEYS[5],))
     unreachable = rack.processes[1].ip
-    rack.lost = lambda datagram: (
-        datagram.message.op is Op.RELEASE and datagram.destination == unreachable
-    )
+    rack.lost = lambda hop: hop.op is Op.RELEASE and hop.datagram.destination == unreachable
     rack.run(4500 * MILLISECOND)
     rack.handle(Preload((KEY,)))
     rack.run(50 * MILLISECOND)
     assert rack.put(1, KEY, b"after all of these snapshots").cache_hit
     rack.lost = lambda _: False
     rack.run(350 * MILLISECOND)
-    rack.lost = lambda datagram: datagram.message.op is Op.LOAD
+    rack.lost = lambda hop: hop.op is Op.LOAD
     crash(rack)
     return "" if read(rack, 2) == b"after all of these snapshots" else LOST
 

@@ -26,7 +26,8 @@ from netkv.model.messages import CHUNK_BYTES, CacheMetadata, Op, Status, decode,
 from netkv.model.topology import CONTROLLER_IP, SERVICE_IP, Topology
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
-from tests.schemes.netcache.netcache_rack import LOOKUP, encode_hot_key, key_of
+from tests.schemes.netcache.netcache_rack import encode_hot_key
+from tests.schemes.scripted_rack import LOOKUP, key_of
 
 KEYS = 10_000
 BURST = 3_000

@@ -7,7 +7,6 @@ twice. Like `engine/roles`, they have windows of message numbers and leases, and
 as serial numbers.
 """
 
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -34,9 +33,9 @@ from netkv.kits.write_through.digests import HOT_KEY, HotKey
 from netkv.model.messages import CacheMetadata, Message, Op, Status, decode, encode
 from netkv.model.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP
 from netkv.schemes.netcache.control_plane import NetCache
+from tests.schemes.scripted_rack import LOOKUP
 from tests.schemes.virtual_rack import Network, VirtualRack
 
-LOOKUP = "NetkvIngress.lookup.cache"
 LEASE = SECOND
 
 
@@ -290,8 +289,3 @@ class NetCacheRack(VirtualRack):
     def _to_controller(self, reply: Message) -> None:
         frame = encode(reply, source=SERVICE_IP, destination=CONTROLLER_IP)
         self.travel(self.network, lambda: self.handle(PacketIn(1, frame)))
-
-
-def key_of(number: int) -> bytes:
-    """A key of 16 bytes."""
-    return zlib.crc32(number.to_bytes(4)).to_bytes(4) + number.to_bytes(12)

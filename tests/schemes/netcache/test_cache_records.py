@@ -8,7 +8,7 @@ import pytest
 from netkv.kits.write_through.cache_records import Records
 from netkv.kits.write_through.entries import Candidate, Record, State
 from tests.schemes.netcache.measure_netcache import Script, burst, fill
-from tests.schemes.netcache.netcache_rack import key_of
+from tests.schemes.scripted_rack import key_of
 
 
 def cached(records: Records, generation: int, chunks: int = 8) -> Record:

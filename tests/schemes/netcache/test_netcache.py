@@ -18,7 +18,8 @@ from netkv.model.messages import CacheMetadata, Message, Op, Status, encode
 from netkv.model.topology import CONTROLLER_IP, Topology
 from netkv.schemes.netcache.control_plane import TRIES, NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
-from tests.schemes.netcache.netcache_rack import LOOKUP, NetCacheRack, encode_hot_key, key_of
+from tests.schemes.netcache.netcache_rack import NetCacheRack, encode_hot_key
+from tests.schemes.scripted_rack import LOOKUP, key_of
 from tests.schemes.virtual_rack import Network
 
 TOPOLOGY = Topology.of_ports([1], [2, 3])

@@ -6,7 +6,8 @@ from netkv.control.base import MILLISECOND, SECOND, Preload
 from netkv.model.topology import Topology
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
-from tests.schemes.netcache.netcache_rack import LEASE, NetCacheRack, key_of
+from tests.schemes.netcache.netcache_rack import LEASE, NetCacheRack
+from tests.schemes.scripted_rack import key_of
 from tests.schemes.virtual_rack import Network
 
 TOPOLOGY = Topology.of_ports([1], [2, 3])

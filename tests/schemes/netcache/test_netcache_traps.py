@@ -29,7 +29,8 @@ from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
 from tests.schemes import mutants, traps
 from tests.schemes.mutants import Mutant, message_of
-from tests.schemes.netcache.netcache_rack import LOOKUP, NetCacheRack, key_of
+from tests.schemes.netcache.netcache_rack import NetCacheRack
+from tests.schemes.scripted_rack import LOOKUP, key_of
 from tests.schemes.traps import count_every_copy, suffered
 from tests.schemes.virtual_rack import Network
 

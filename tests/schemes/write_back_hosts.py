@@ -1,4 +1,4 @@
-"""Small servers and clients of FarReach for tests, by the rules of docs/schemes/farreach.md.
+"""Small servers and clients of write-back schemes, by the rules of docs/schemes/farreach.md.
 
 `AnswerChecker` checks every answer at once. Sequences order all writes of a key, so no answer may
 be older than an operation that had ended when the answered operation began.

@@ -45,7 +45,7 @@ def _possible(scheme: Scheme) -> Iterator[SchemeFile]:
         roles = root / "engine" / "roles" / "src"
         yield SchemeFile(roles / module, "roles")
         for role in dict.fromkeys(host.role for host in scheme.hosts if host.role):
-            for folder in (roles / role, roles / "kits" / role):
+            for folder in (roles / role, roles / "kits" / role.replace("-", "_")):
                 if folder != roles / module:
                     yield SchemeFile(folder, f"the role '{role}'", shared=True)
     yield SchemeFile(fpga / "designs" / f"{name}.toml", "design of its cards")

@@ -76,7 +76,7 @@ class Clients(ServerHarness):
     def send(self, requests: Sequence[Request]) -> None:
         for request in requests:
             self._sequence += 1
-            stamp = (1, self._sequence, 0, 0) if self.config["role"] == "farreach" else None
+            stamp = (1, self._sequence, 0, 0) if self.config["role"] == "write-back" else None
             self.send_frame(request.frame(stamp))
 
     def ask(self, requests: Sequence[Request]) -> Replies:

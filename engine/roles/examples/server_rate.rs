@@ -87,7 +87,7 @@ fn rate(role: ServerRole, op: Op) -> f64 {
 }
 
 fn main() {
-    for name in ["plain", "netcache", "farreach"] {
+    for name in ["plain", "netcache", "write-back"] {
         let role = ServerRole::named(name).expect("the registry has it");
         for op in [Op::Get, Op::Put, Op::Delete] {
             println!("{name} {op:?}: {:.0} requests/s", rate(role, op));

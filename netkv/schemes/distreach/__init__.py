@@ -35,7 +35,7 @@ SCHEME = Scheme(
         "distreach/tail.p4",
         others={"clients": "forwarding/forwarding.p4", "between": "distreach/upper.p4"},
     ),
-    hosts=(Host(Client, "distreach"), Host(Servers, "farreach")),
+    hosts=(Host(Client, "distreach"), Host(Servers, "write-back")),
     traits=Traits(caches=True, answers_writes=True, stamped_requests=True),
     network_control_plane=_control_plane,
     options=DistReachOptions,

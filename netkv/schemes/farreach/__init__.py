@@ -32,7 +32,7 @@ SCHEME = Scheme(
         summary="Write-back cache of hot records in the switch, which survives its crash.",
     ),
     programs=P4Programs("farreach/farreach.p4"),
-    hosts=(Host(Client, "farreach"), Host(Servers, "farreach")),
+    hosts=(Host(Client, "farreach"), Host(Servers, "write-back")),
     traits=Traits(client_keeps=True, caches=True, answers_writes=True, stamped_requests=True),
     control_plane=_control_plane,
     options=FarReachOptions,

@@ -39,7 +39,7 @@ class Server(ServerHarness):
     """A server node over a database, with a client and a controller that send it requests."""
 
     def __init__(self, database: Path) -> None:
-        super().__init__(role="farreach")
+        super().__init__(role="write-back")
         self.database = database
         self.node: ServerNode
         self._request = 0

@@ -1,6 +1,6 @@
 //! FarReach: single keys behind a write-back cache in the switch (`docs/schemes/farreach.md`). The
-//! server is that of [`write_back`]. The client stamps its requests, preserves records that only the
-//! switch has, and accepts no answer of the switch that it could not preserve.
+//! server is that of [`crate::kits::write_back`]. The client stamps its requests, preserves records
+//! that only the switch has, and accepts no answer of the switch that it could not preserve.
 //!
 //! `registration` has the messages between process and controller, `preserved` the records,
 //! `release` the lists that allow records to be released, `collected` the records that a recovery
@@ -16,7 +16,7 @@ use netkv_wire::{FrameView, Key, MAX_CACHED_VALUE, Op, Sequence, Stamp, Status, 
 use crate::entries::{ClientEntry, Roles};
 use crate::kits::single_key::client::{Protocol, Verdict};
 use crate::kits::write_back::clients::{WINDOW, check_clients};
-use crate::kits::{single_key, write_back};
+use crate::kits::single_key;
 use crate::{Actions, ClientConfig, Counts, Nanos};
 pub use preserved::Preserved;
 use preserved::Records;
@@ -25,12 +25,9 @@ use registration::Registration;
 /// The clients of a process.
 pub type Client = single_key::Client<FarReach>;
 
-const NAME: &str = "farreach";
-
 pub(crate) const ROLES: Roles = Roles {
-    servers: &[write_back::role(NAME)],
     clients: &[ClientEntry {
-        name: NAME,
+        name: "farreach",
         new: &|options, workload| {
             let config = ClientConfig { window: WINDOW, ..options.load };
             Ok(Box::new(Client::new(config, workload)?))

@@ -37,7 +37,7 @@ use std::convert::Infallible;
 
 use netkv_wire::{FrameView, Key, Op, Sequence, Stamp, Status, bits};
 
-use crate::entries::ServerEntry;
+use crate::entries::{Roles, ServerEntry};
 use crate::kits::single_key::ServerConfig;
 use crate::kits::single_key::server::pending::PendingRequests;
 use crate::kits::single_key::server::{self, Protocol, Write};
@@ -49,10 +49,10 @@ pub use state::{Server, WriteBack, WriteBackStats};
 use state::{Step, Timer};
 use tombstones::Tombstones;
 
-/// The role of these servers.
-pub(crate) const fn role(name: &'static str) -> ServerEntry {
-    ServerEntry { keeps_sequences: true, ..server::role::<WriteBack>(name) }
-}
+pub(crate) const ROLES: Roles = Roles {
+    servers: &[ServerEntry { keeps_sequences: true, ..server::role::<WriteBack>("write-back") }],
+    ..Roles::NONE
+};
 
 impl Protocol for WriteBack {
     type Config = ();

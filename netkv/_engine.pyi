@@ -421,6 +421,18 @@ def server_ip(server: int) -> int:
 def splitter_ip(rack: int) -> int:
     """IPv4 address of the switch that splits the requests for a rack (from 1)."""
 
+def client_counters(role: str) -> list[str]:
+    """The names of the counts and gauges of the load generator with this role of clients.
+
+    Raises `ValueError` if there is no such role.
+    """
+
+def server_counters(role: str) -> list[str]:
+    """The names of the counts and gauges of servers with this role.
+
+    Raises `ValueError` if there is no such role.
+    """
+
 def mac_of(ip: int) -> int:
     """MAC address of the host with this IPv4 address."""
 

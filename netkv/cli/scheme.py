@@ -58,9 +58,12 @@ def list_schemes(json: Json = False) -> None:
 def show(name: Name, json: Json = False) -> None:
     """Show a scheme: its options, program, roles, limits and paper."""
     from netkv import schemes
+    from netkv.schemes import counters
     from netkv.schemes.description import describe
+    from netkv.schemes.spec import LabSpec
 
     scheme = schemes.get(name)
+    counters.check_counters(scheme, LabSpec())
     about = describe(scheme)
     if json:
         print_json(about)

@@ -58,11 +58,6 @@ def configuration(
         "ready": ready and [design.register(ready.status)[1], 1 << ready.bit],
         "settings": [[design.register(name)[1], value] for name, value in settings.items()],
         "preload": [[design.port(port), list(frame)] for port, frame in preload],
-        "counters": [
-            list(each)
-            for register in design.registers
-            if register.kind in ("counter", "status") and register.access != "wo"
-            for each in register.addresses()
-        ],
+        "counters": [list(each) for register in design.counted for each in register.addresses()],
         "idle": {"cycles": idle.cycles, "busy": busy, "report": report},
     }

@@ -226,6 +226,21 @@ class Manifest(Spec):
         """The port towards the server: the host port, or the first one of the network."""
         return 0 if self.functions else self.network_ports
 
+    @property
+    def counted(self) -> list[Register]:
+        """The registers that samples of a rack contain."""
+        return [
+            register
+            for register in self.registers
+            if register.kind in ("counter", "status") and register.access != "wo"
+        ]
+
+    @property
+    def counters(self) -> list[str]:
+        """The names in samples of a rack, those of several registers with and without index."""
+        numbered = (name for register in self.counted for name, _ in register.addresses())
+        return list(dict.fromkeys([*(register.name for register in self.counted), *numbered]))
+
     def bus_cycles(self) -> tuple[int, int, int]:
         """Times of the bus in cycles: read, write, register."""
         bus = self.bus

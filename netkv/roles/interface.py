@@ -145,7 +145,7 @@ class SingleKeyServer:
 
     def counts(self) -> dict[str, int]:
         """Counters since the start and gauges, in addition to those of every server
-        (`RackSample.server_statistics`)."""
+        (`RackSample.server_statistics`). Their names are the same from the start."""
         return {}
 
 
@@ -193,7 +193,8 @@ class SingleKeyClient:
         return True
 
     def counts(self) -> dict[str, int]:
-        """Gauges of the process (`RackSample.client.counts`)."""
+        """Gauges of the process (`RackSample.client.counts`). Their names are the same from the
+        start."""
         return {}
 
     def stamp_fields(self) -> tuple[int, int, int, int] | None:
@@ -288,4 +289,4 @@ class Server(ABC):
     @abstractmethod
     def counts(self) -> dict[str, int]:
         """Counters since the start: `served` (requests of clients), `dropped` (requests dropped at
-        a full queue), and others."""
+        a full queue), and others. Their names are the same from the start."""

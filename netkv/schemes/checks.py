@@ -8,7 +8,7 @@ from netkv.errors import MisfitError
 from netkv.kits.multiget import checks as multiget
 from netkv.model.nodes import Card, Client, ClientCard, Servers
 from netkv.model.scheme_options import ClientCardOptions, SwitchCache
-from netkv.schemes import registry
+from netkv.schemes import counters, registry
 
 if TYPE_CHECKING:
     from netkv.model.hardware import GenericLab
@@ -41,6 +41,7 @@ def check(scheme: Scheme, lab: GenericLab, workload: WorkloadSpec) -> None:
 
     roles.check("servers", scheme.role(Servers))
     roles.check("clients", scheme.role(Client))
+    counters.check_counters(scheme, lab)
     options = scheme.options.of(lab)
     if isinstance(options, SwitchCache):
         _check_entries(scheme.name, options)

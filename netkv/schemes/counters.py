@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from netkv.errors import UsageError, suggest
 from netkv.metrics.readings import FIGURES, Place, Reading
+from netkv.model.nodes import Client, Servers
 
 if TYPE_CHECKING:
+    from netkv.model.hardware import GenericLab
     from netkv.schemes.scheme import Scheme
 
 _WHAT: dict[Place, str] = {
@@ -36,8 +38,33 @@ def check_figures(scheme: Scheme) -> None:
             )
 
 
+def check_counters(scheme: Scheme, lab: GenericLab) -> None:
+    """Raises `UsageError` if a metric reads a counter that the roles of the scheme, or its cards in
+    this lab, do not have."""
+    known: dict[Place, Collection[str]] = {}
+    for name, reading in _readings(scheme):
+        if reading.place not in FIGURES:
+            names = known.get(reading.place) or _counters(scheme, lab, reading.place)
+            known[reading.place] = names
+            _check(scheme, name, reading, names)
+
+
 def _readings(scheme: Scheme) -> list[tuple[str, Reading]]:
     return [(each.name, reading) for each in scheme.metrics for reading in each.source.readings]
+
+
+def _counters(scheme: Scheme, lab: GenericLab, place: Place) -> Collection[str]:
+    # The engine takes time to load, and so do manifests.
+    from netkv import _engine
+    from netkv.model import manifest
+
+    if place == "client":
+        return _engine.client_counters(scheme.role(Client))
+    if place == "servers":
+        return _engine.server_counters(scheme.role(Servers))
+    assert scheme.card is not None, "`check_figures` has seen that it has cards"
+    design = scheme.card(lab)
+    return (design.manifest or manifest.find(design.design)).counters
 
 
 def _check(scheme: Scheme, metric: str, reading: Reading, names: Collection[str]) -> None:

@@ -59,3 +59,14 @@ def test_foreign_scheme_with_a_mistyped_figure_is_left_out(netkv: Netkv, tmp_pat
     assert "The scheme 'probing' of the package 'netkv_probing' cannot be used" in problem
     assert "The metric 'probes' of the scheme 'probing' reads 'cachd'" in problem
     assert "Did you mean 'cached'?" in problem
+
+
+def test_foreign_scheme_with_a_mistyped_counter_does_not_run(netkv: Netkv, tmp_path: Path) -> None:
+    text = foreign.source() + textwrap.dedent(METRICS.format(reading='client("complete")'))
+    foreign.install(tmp_path, "netkv_probing", text)
+    run = ("scenario", "run", "quickstart", "--mode", "sim", "--scheme", "probing")
+    for command in (run, ("scheme", "show", "probing")):
+        refused = netkv(*command, PYTHONPATH=str(tmp_path))
+        assert refused.status == 2
+        assert "reads 'complete', which is not a counter of its clients" in refused.err
+        assert "Did you mean 'completed'?" in refused.err

@@ -5,6 +5,7 @@ mod bench;
 mod budget;
 mod bundle;
 mod control;
+mod counters;
 mod digests;
 mod errors;
 mod fpga;
@@ -40,6 +41,8 @@ mod _engine {
     use crate::bundle::{compile_p4, compile_source, program_text, run_stf};
     #[pymodule_export]
     use crate::control::{MessageNumbers, Outstanding, RoundTrip};
+    #[pymodule_export]
+    use crate::counters::{client_counters, server_counters};
     #[pymodule_export]
     use crate::errors::{CompileError, ControlError, MalformedFrameError, SimulationError};
     #[pymodule_export]

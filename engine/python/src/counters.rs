@@ -1,0 +1,52 @@
+//! The names of the counters of roles, so that a metric of a name that does not exist is refused.
+
+use netkv_roles::registry::{ClientOptions, ClientRole, Keyspace, ServerOptions, ServerRole};
+use netkv_roles::{Applied, ClientConfig, ClientStats};
+use netkv_workload::{Arrivals, Mix, Workload, WorkloadConfig};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+type Names = Result<Vec<&'static str>, String>;
+
+const KEYSPACE: Keyspace = Keyspace { servers: 1, racks: 1, key_size: 16 };
+
+/// The counters in samples of clients with a role; see `_engine.pyi`.
+#[pyfunction]
+pub fn client_counters(py: Python<'_>, role: &str) -> PyResult<Vec<&'static str>> {
+    py.detach(|| of_clients(role)).map_err(PyValueError::new_err)
+}
+
+/// The counters of servers with a role; see `_engine.pyi`.
+#[pyfunction]
+pub fn server_counters(py: Python<'_>, role: &str) -> PyResult<Vec<&'static str>> {
+    py.detach(|| of_servers(role)).map_err(PyValueError::new_err)
+}
+
+// A role that has done nothing has the same names as one at work: a list of names beside its code
+// could differ from what it counts.
+
+fn of_clients(role: &str) -> Names {
+    let workload = WorkloadConfig::new(1, Mix::YCSB_C, 0);
+    let workload = Workload::new(WorkloadConfig { key_size: KEYSPACE.key_size, ..workload })?;
+    let load = ClientConfig::new(1, Arrivals::Closed { outstanding: 0 });
+    let options = ClientOptions { load, keyspace: KEYSPACE };
+    let mut client = (ClientRole::named(role)?.new)(&options, workload)?;
+    let mut stats = ClientStats::default();
+    client.take_stats(&mut stats);
+    let of_role = stats.own.iter().copied();
+    let of_generator = [("outstanding", 0)];
+    Ok(stats.counts.list().chain(of_role).chain(of_generator).map(|(name, _)| name).collect())
+}
+
+fn of_servers(role: &str) -> Names {
+    let options = ServerOptions {
+        server: 0,
+        keyspace: KEYSPACE,
+        first_request: 1,
+        epoch: 0,
+        service_rate: None,
+        service_queue: 1,
+    };
+    let server = (ServerRole::named(role)?.restore)(&options, 0, &Applied::default())?;
+    Ok(server.counts().into_iter().map(|(name, _)| name).collect())
+}

@@ -1743,6 +1743,75 @@ class PlainUpdates:
     def __getitem__(self, at: int) -> bytes:
         """A serialized update."""
 
+class ServerRole:
+    """A server and its store in memory, in a time of its own: for tests of protocols.
+
+    Storage calls are made at once. Times are nanoseconds.
+    """
+
+    def __init__(
+        self, role: str, server: int, servers: int, *, now: int = 0, first_request: int = 1
+    ) -> None:
+        """Start a server; `role` as of `ServerNode`. ValueError: an unknown role."""
+
+    def restart(self, now: int, first_request: int) -> None:
+        """Start it anew over the same store."""
+
+    def receive(self, now: int, frame: bytes) -> list[bytes]:
+        """Handle a frame; returns the frames that it sends."""
+
+    def timer(self, now: int) -> list[bytes]:
+        """Handle the timers that are due; returns the frames that it sends."""
+
+    def deadline(self) -> int | None:
+        """When to call `timer`, if nothing happens before."""
+
+    def counts(self) -> dict[str, int]:
+        """Counts since its start, and gauges."""
+
+    def store(self, key: bytes, value: bytes) -> None:
+        """Put a value into the store."""
+
+    def value(self, key: bytes) -> bytes | None:
+        """The value of a key in the store."""
+
+class ClientRole:
+    """A client that is given single operations, in a time of its own: for tests of protocols."""
+
+    def __init__(
+        self,
+        role: str,
+        client: int,
+        servers: int,
+        *,
+        retry: int,
+        deadline: int,
+        first_request: int = 1,
+    ) -> None:
+        """Start client number `client`; `role` as of `ClientNode`. `retry`: first time-out of a
+        request, which doubles up to eight times this; `deadline`: of an operation (nanoseconds).
+        ValueError: an unknown role or a wrong option."""
+
+    def submit(
+        self, now: int, token: int, op: str, key: bytes, value: bytes | None = None
+    ) -> list[bytes]:
+        """Begin an operation ("get", "put" or "delete"); returns the frames that it sends.
+
+        ValueError: the client does not support it.
+        """
+
+    def receive(self, now: int, frame: bytes) -> list[bytes]:
+        """Handle a frame; returns the frames that it sends."""
+
+    def timer(self, now: int) -> list[bytes]:
+        """Handle the timers that are due; returns the frames that it sends."""
+
+    def deadline(self) -> int | None:
+        """When to call `timer`, if nothing happens before."""
+
+    def completions(self) -> list[tuple[int, str, list[bytes | None] | str | None]]:
+        """The operations that have ended since the last call, as of `Session.take`."""
+
 class Session:
     """An external client of a rack that is up: the operations of a program, in a separate thread.
 

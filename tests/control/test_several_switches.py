@@ -4,7 +4,7 @@ import pytest
 
 from netkv.control.base import Preload
 from netkv.control.forwarding import ForwardingOnly
-from netkv.model.messages import CacheMetadata, Message, Op
+from netkv.model.messages import Message, Op
 from netkv.model.network import Network, rack, racks, spine_leaf
 from netkv.model.topology import Topology
 from netkv.schemes.netcache.control_plane import NetCache
@@ -34,12 +34,12 @@ def netcache(network: Network) -> SwitchedNetwork:
     def control(topology: Topology) -> NetCache:
         return NetCache(topology, NetCacheParameters(capacity=64, hot_threshold=HOT))
 
-    return filled(SwitchedNetwork(network, "netcache", control))
+    return filled(SwitchedNetwork(network, "netcache", control, "netcache"))
 
 
 def filled(switched: SwitchedNetwork) -> SwitchedNetwork:
     for key in KEYS:
-        switched.owner(key).values[key] = VALUE
+        switched.servers[switched.owner(key)].role.store(key, VALUE)
     assert all(control.ready() for control in switched.controls.values())
     return switched
 
@@ -48,7 +48,7 @@ def preloaded(network: Network) -> SwitchedNetwork:
     """NetCache, with all keys preloaded by every controller."""
     switched = netcache(network)
     for name in switched.controls:
-        switched.handle(name, Preload(tuple(KEYS)))
+        switched.handle_at(name, Preload(tuple(KEYS)))
     switched.settle()
     assert all(control.ready() for control in switched.controls.values())
     return switched
@@ -56,8 +56,14 @@ def preloaded(network: Network) -> SwitchedNetwork:
 
 def home(switched: SwitchedNetwork, key: bytes) -> str:
     """The switch of the owner of a key."""
-    index = switched.owner(key).host.index
-    return next(at.switch for at in switched.network.hosts if at.name == f"server-{index}")
+    switch, _ = switched.homes[switched.owner(key)]
+    return switch
+
+
+def served(switched: SwitchedNetwork, server: str) -> list[Op]:
+    """The requests that a server has got."""
+    requests = (Op.GET, Op.PUT, Op.DELETE)
+    return [message.op for message in switched.servers[server].received if message.op in requests]
 
 
 def clients(switched: SwitchedNetwork) -> list[str]:
@@ -76,18 +82,14 @@ def test_every_client_can_access_every_key(network: Network, build: object) -> N
     for client in clients(switched):
         for number, key in enumerate(KEYS):
             server = switched.owner(key)
-            served = len(server.served)
+            before = len(served(switched, server))
             put = Message(Op.PUT, key, 3 * number, sender(client), length=5, value=b"hello")
             get = Message(Op.GET, key, 3 * number + 1, sender(client))
             delete = Message(Op.DELETE, key, 3 * number + 2, sender(client))
             assert switched.ask(client, put) == [put.reply()]
             assert switched.ask(client, get) == [get.reply(length=5, value=b"hello")]
             assert switched.ask(client, delete) == [delete.reply()]
-            assert [message.op for message in server.served[served:]] == [
-                Op.PUT,
-                Op.GET,
-                Op.DELETE,
-            ]
+            assert served(switched, server)[before:] == [Op.PUT, Op.GET, Op.DELETE]
 
 
 def test_requests_and_replies_pass_every_layer() -> None:
@@ -115,7 +117,7 @@ def test_reads_of_cached_keys_are_answered_by_the_owners_switch(network: Network
             back = switched.path(Op.GET_REPLY)
             assert len(back) == len(switched.path(Op.GET)) - 1
             assert back[-1:] == switched.path(Op.GET)[:1] or not back
-    assert not any(server.served for server in switched.servers.values())
+    assert not any(served(switched, server) for server in switched.servers)
 
 
 @EVERY
@@ -174,21 +176,15 @@ def test_hot_keys_are_reported_and_cached_at_the_owners_switch(
 def test_outgrown_is_sent_to_the_nearest_switchs_controller(network: Network) -> None:
     switched = preloaded(network)
     key = KEYS[0]
-    generation = next(
-        message.cache_metadata.generation
-        for message in switched.owner(key).answers
-        if message.key == key and message.cache_metadata is not None
-    )
-    for packet_ins in switched.packet_ins.values():
-        packet_ins.clear()
-    switched.owner(key).send_message(Op.OUTGROWN, key, CacheMetadata(generation))
-    switched.settle()
-    notified = {name for name, packet_ins in switched.packet_ins.items() if packet_ins}
-    assert notified == {home(switched, key)}
-    assert switched.owner(key).answers[-1].op is Op.OUTGROWN_REPLY
+    large = bytes(200)
+    put = Message(Op.PUT, key, 1, 1, length=len(large), value=large)
+    assert switched.ask("client-1", put) == [put.reply()]
+    assert set(switched.packet_ins(Op.OUTGROWN)) == {home(switched, key)}
+    received = switched.servers[switched.owner(key)].received
+    assert Op.OUTGROWN_REPLY in [message.op for message in received]
     (reply,) = switched.ask("client-1", Message(Op.GET, key, 1, 1))
     assert not reply.cache_hit
-    assert reply.value == VALUE
+    assert reply.value == large
 
 
 @pytest.mark.parametrize("build", [nocache, netcache])

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from netkv.control.base import SECOND, Preload, SwitchRestarted
+from netkv.control.base import SECOND, Preload
 from netkv.model.messages import Message, Op, decode, encode
 from netkv.model.network import rack
 from netkv.model.topology import SERVICE_IP, client_ip
 from netkv.roles import sequence_stamp
-from tests.control.switched_network import SwitchedNetwork, bundle
+from tests.control.switched_network import SwitchedNetwork
 from tests.examples.write_around import files, install
 
 KEY = bytes(range(16))
@@ -42,9 +42,9 @@ class SwitchUnderTest:
 
     def __init__(self, program: str) -> None:
         control = importlib.import_module("write_around.control_plane").WriteAround
-        self._program = program
         self._switched = SwitchedNetwork(rack(clients=1, servers=2), program, control)
-        self._switched.handle(SWITCH, Preload((KEY,)))
+        self._switched.handle_at(SWITCH, Preload((KEY,)))
+        self._switched.settle()
         self._ports = {at.host.ip: at.host.port for at in self._switched.network.hosts}
         self._request = 0
 
@@ -65,12 +65,11 @@ class SwitchUnderTest:
         generation = request.stamp.generation if request.stamp else 0
         stamp = sequence_stamp(sequence, generation)
         reply = request.reply(length=len(value), value=value, stamp=stamp)
-        self._pass(reply, self._switched.owner(KEY).host.ip, client_ip(1))
+        self._pass(reply, self._switched.topology.owner(KEY).ip, client_ip(1))
 
     def restart_switch(self) -> None:
-        self._switched.now += SECOND
-        self._switched.switches[SWITCH].load(bundle(self._program))
-        self._switched.handle(SWITCH, SwitchRestarted())
+        self._switched.run(SECOND)
+        self._switched.restart(SWITCH)
 
     def hit(self) -> bytes | None:
         """The value with which the switch answers a read; None if it forwards the read."""

@@ -18,6 +18,7 @@ mod nodes;
 mod objects;
 mod p4runtime;
 mod roles;
+mod scripted;
 mod session;
 mod sim;
 mod store;
@@ -57,6 +58,8 @@ mod _engine {
     use crate::nodes::{ClientNode, CoordinatorNode, ServerNode, SwitchNode};
     #[pymodule_export]
     use crate::p4runtime::{PlainUpdates, PlainWrites};
+    #[pymodule_export]
+    use crate::scripted::{ClientRole, ServerRole};
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]

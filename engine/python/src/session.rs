@@ -79,7 +79,10 @@ impl Session {
     }
 }
 
-fn outcome(py: Python<'_>, outcome: Outcome) -> PyResult<(&'static str, Option<Bound<'_, PyAny>>)> {
+pub(crate) fn outcome(
+    py: Python<'_>,
+    outcome: Outcome,
+) -> PyResult<(&'static str, Option<Bound<'_, PyAny>>)> {
     Ok(match outcome {
         Outcome::Values(values) => {
             let values = values.iter().map(|it| it.as_ref().map(|value| PyBytes::new(py, value)));

@@ -1,7 +1,7 @@
 //! The names of the counters of roles, so that a metric of a name that does not exist is refused.
 
-use netkv_roles::registry::{ClientOptions, ClientRole, Keyspace, ServerOptions, ServerRole};
-use netkv_roles::{Applied, ClientConfig, ClientStats};
+use netkv_roles::registry::{ClientRole, ServerRole};
+use netkv_roles::{Applied, ClientConfig, ClientOptions, ClientStats, Keyspace, ServerOptions};
 use netkv_workload::{Arrivals, Mix, Workload, WorkloadConfig};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -1,7 +1,10 @@
 //! Roles that a test drives by one frame or timer at a time, in a time of its own.
 
-use netkv_roles::registry::{self, ClientOptions, Keyspace, ServerOptions};
-use netkv_roles::{Actions, Backoff, Client, ClientConfig, MemoryStore, Nanos, Server, UserOp};
+use netkv_roles::registry;
+use netkv_roles::{
+    Actions, Backoff, Client, ClientConfig, ClientOptions, Keyspace, MemoryStore, Nanos, Server,
+    ServerOptions, UserOp,
+};
 use netkv_wire::Key;
 use netkv_workload::{Arrivals, Mix, ValueSize, Workload, WorkloadConfig};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};

@@ -14,9 +14,9 @@ mod release;
 use netkv_wire::{FrameView, Key, MAX_CACHED_VALUE, Op, Sequence, Stamp, Status, bits};
 
 use crate::entries::{ClientEntry, Roles};
+use crate::kits::single_key;
 use crate::kits::single_key::client::{Protocol, Verdict};
 use crate::kits::write_back::clients::{WINDOW, check_clients};
-use crate::kits::single_key;
 use crate::{Actions, ClientConfig, Counts, Nanos};
 pub use preserved::Preserved;
 use preserved::Records;

@@ -19,4 +19,5 @@ pub mod write_through;
 use crate::entries::Roles;
 
 /// The roles that have the name of their kit.
-pub(crate) static ROLES: &[Roles] = &[plain::ROLES, memcached::ROLES, write_back::ROLES, multiget::ROLES];
+pub(crate) static ROLES: &[Roles] =
+    &[plain::ROLES, memcached::ROLES, write_back::ROLES, multiget::ROLES];

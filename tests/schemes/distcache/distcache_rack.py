@@ -1,26 +1,26 @@
 """A rack of DistCache: a switch of clients, two spines, two leaves and four servers.
 
-The switches run the programs of p4/distcache. Servers are models (`distcache_server.py`). Clients
-write each key one after the other and read it all the time. They assert that no read returns an old
+The switches run the programs of p4/distcache, the hosts the roles of engine/roles. Clients write
+each key one after the other and read it all the time. The rack asserts that no read returns an old
 value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, partial
 
+from netkv._engine import ClientRole, ServerRole
 from netkv.control.base import MILLISECOND, SECOND, Nanoseconds, PacketIn
-from netkv.model.messages import Message, Op, decode, encode
+from netkv.model.messages import CacheMetadata, Message, Op, encode
 from netkv.model.network import spine_leaf
-from netkv.model.topology import CONTROLLER_IP, SERVICE_IP, client_ip
+from netkv.model.topology import CONTROLLER_IP
 from netkv.p4rt import p4info
 from netkv.schemes.distcache.control_plane import DistCache
 from netkv.schemes.distcache.parameters import DistCacheParameters
 from tests.p4programs.defects import compiled
-from tests.schemes.distcache.distcache_server import Disk, Server
 from tests.schemes.distcache.programs.layers import key as key_of
+from tests.schemes.role_hosts import RoleHost
 from tests.schemes.scripted_rack import MICROSECOND, Hop, ScriptedRack, Switch
 from tests.schemes.virtual_rack import Network
 
@@ -52,12 +52,19 @@ def _loads() -> list[str]:
     return [name for name in names if name.endswith("_loads.cells")]
 
 
+def _client(number: int) -> ClientRole:
+    servers = len(NETWORK.switches[0].topology.servers)
+    return ClientRole("plain", number, servers, retry=RETRY, deadline=10 * SECOND)
+
+
 @dataclass
 class Operation:
-    """A request of a client, until it is answered."""
+    """An operation of a client, until it has ended."""
 
-    message: Message
+    key: bytes
     client: int
+    written: int | None
+    """Which write it is; None: a read."""
     floor: int
     """A read returns this write or a later one."""
     began: Nanoseconds
@@ -93,27 +100,32 @@ class DistCacheRack(ScriptedRack[Switch]):
         """Reads that each cache has answered."""
         self.histories = {key: History() for key in KEYS}
         self.operations: dict[int, Operation] = {}
-        self._next_request = 1
+        self._begun = 0
+        """Number of operations so far."""
         self._load: set[bytes] = set()
-        self.servers: dict[str, Server] = {}
-        self.disks = {name: Disk() for name in self.homes if name.startswith("server")}
-        for key in KEYS:
-            self.disks[self._owner(key)].values[key] = (0).to_bytes(16)
-        for name in self.homes:
-            self.hosts[name] = self._on_server(name) if name in self.disks else self._on_client
+        self.clients = {
+            at.name: RoleHost(self, at.name, _client(at.host.index))
+            for at in NETWORK.hosts
+            if not at.is_server
+        }
+        for name in self.clients:
+            self.hosts[name] = partial(self._on_client, name)
+        self.servers: dict[str, RoleHost[ServerRole]] = {}
 
-    def _owner(self, key: bytes) -> str:
+    def owner(self, key: bytes) -> str:
+        """The server of a key."""
         return f"server-{self.topology.owner(key).index}"
-
-    def _on_server(self, name: str) -> Callable[[bytes], None]:
-        return lambda frame: self.servers[name].on_datagram(decode(frame))
 
     # -------------------------------------------------------------------------- failures
 
     def start(self) -> None:
         """Start everything; the keys of the load are preloaded by the test."""
-        for name in self.disks:
-            self.start_server(name)
+        for host in self.topology.servers:
+            name = f"server-{host.index}"
+            server = ServerRole("distcache", host.index, len(self.topology.servers))
+            self.servers[name] = RoleHost(self, name, server)
+        for key in KEYS:
+            self.servers[self.owner(key)].role.store(key, (0).to_bytes(16))
         self.start_controller()
         self._forget_loads()
 
@@ -123,11 +135,8 @@ class DistCacheRack(ScriptedRack[Switch]):
         self.after(FORGETTING, self._forget_loads)
 
     def start_server(self, name: str) -> None:
-        """Start a server process over its disk; an earlier one ends."""
-        if name in self.servers:
-            self.servers[name].runs = False
-        number, send = int(name.split("-")[1]), lambda frame: self.send(name, frame)
-        self.servers[name] = Server(number, self.disks[name], send, self.after, lambda: self.now)
+        """Start a server process over its store again."""
+        self.servers[name].restart()
 
     def crash(self, name: str, *, notices: Nanoseconds = MILLISECOND) -> None:
         """A switch fails. The controller notices it later."""
@@ -179,38 +188,38 @@ class DistCacheRack(ScriptedRack[Switch]):
                 self._begin(key, Op.PUT, client=2)
 
     def _begin(self, key: bytes, op: Op, client: int) -> None:
-        history = self.histories[key]
-        message = Message(op, key, self._next_request, client)
-        self._next_request += 1
+        history, host = self.histories[key], self.clients[f"client-{client}"]
+        self._begun += 1
+        floor = max(history.acknowledged, history.read)
         if op is Op.PUT:
             history.written += 1
-            message = replace(message, length=16, value=history.written.to_bytes(16))
-        floor = max(history.acknowledged, history.read)
-        self.operations[message.request] = Operation(message, client, floor, self.now)
-        self._transmit(message.request)
+        written = history.written if op is Op.PUT else None
+        self.operations[self._begun] = Operation(key, client, written, floor, self.now)
+        if written is None:
+            host.send(host.role.submit(self.now, self._begun, "get", key))
+        else:
+            value = written.to_bytes(16)
+            host.send(host.role.submit(self.now, self._begun, "put", key, value))
 
-    def _transmit(self, request: int) -> None:
-        operation = self.operations.get(request)
-        if operation is not None:
-            frame = encode(operation.message, client_ip(operation.client), SERVICE_IP)
-            self.send(f"client-{operation.client}", frame)
-            self.after(RETRY, lambda: self._transmit(request))
+    def _on_client(self, name: str, frame: bytes) -> None:
+        host = self.clients[name]
+        host.receive(frame)
+        for token, outcome, values in host.role.completions():
+            self._on_ended(self.operations.pop(token), outcome, values)
 
-    def _on_client(self, frame: bytes) -> None:
-        reply = decode(frame).message
-        operation = self.operations.pop(reply.request, None)
-        if operation is None:
-            return
-        key, op, history = reply.key, operation.message.op, self.histories[reply.key]
-        if reply.op is Op.GET_REPLY:
-            value = int.from_bytes(reply.value)
+    def _on_ended(self, operation: Operation, outcome: str, values: object) -> None:
+        key, history = operation.key, self.histories[operation.key]
+        if operation.written is None:
+            assert isinstance(values, list), outcome
+            value = int.from_bytes(values[0])
             assert value >= operation.floor, "a stale read"
             assert value <= history.written, "a value that was never written"
             history.read = max(history.read, value)
+            self.after(100_000, lambda: self._begin(key, Op.GET, operation.client))
         else:
-            history.acknowledged = int.from_bytes(operation.message.value)
-        pause = 100_000 if op is Op.GET else MILLISECOND
-        self.after(pause, lambda: self._begin(key, op, operation.client))
+            assert outcome == "done", outcome
+            history.acknowledged = operation.written
+            self.after(MILLISECOND, lambda: self._begin(key, Op.PUT, operation.client))
 
     # ----------------------------------------------------------------------------- checks
 
@@ -220,12 +229,18 @@ class DistCacheRack(ScriptedRack[Switch]):
 
     def outgrown(self, key: bytes, *, upper: bool) -> None:
         """Report to the controller, as the owner of `key`, that a copy no longer fits."""
-        owner = self.topology.owner(key)
-        record = self.servers[self._owner(key)].records[upper].get(key)
-        message = Message(Op.OUTGROWN, key, 1, 0x8000, upper=upper, cache_metadata=record)
-        switch, port = self.homes[self._owner(key)]
-        frame = encode(message, source=owner.ip, destination=CONTROLLER_IP)
+        layer = SPINES if upper else LEAVES
+        entries = (self.switches[name].lookup().get(key) for name in layer)
+        generation = next((entry["generation"] for entry in entries if entry), 0)
+        metadata = CacheMetadata(generation) if generation else None
+        message = Message(Op.OUTGROWN, key, 1, 0x8000, upper=upper, cache_metadata=metadata)
+        switch, port = self.homes[self.owner(key)]
+        frame = encode(message, self.topology.owner(key).ip, CONTROLLER_IP)
         self.handle(PacketIn(port, frame, switch))
+
+    def knows_its_copies(self, server: str) -> bool:
+        """Whether a server has got the answer to its RESTARTED."""
+        return any(message.op is Op.RESTARTED_REPLY for message in self.servers[server].received)
 
     def serves(self, switch: str) -> bool:
         """Whether the cache of a switch answers reads within some time."""

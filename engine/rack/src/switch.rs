@@ -77,6 +77,25 @@ pub struct Node<P> {
     workers: Vec<Worker>,
 }
 
+impl<P> Node<P> {
+    /// Continues forwarding.
+    pub fn resume(&self) {
+        self.shared.paused.store(false, Ordering::Release);
+        for lane in &self.shared.lanes {
+            // Under the lock, so that the loop cannot miss it between its check and its wait.
+            let _at_work = lock(&lane.at_work);
+            lane.resumed.notify_all();
+        }
+    }
+}
+
+impl<P> Drop for Node<P> {
+    /// The threads end only where they do not wait for the end of a pause.
+    fn drop(&mut self) {
+        self.resume();
+    }
+}
+
 impl<P: Pipelines> Node<P> {
     /// Binds all ports. Errors are sentences: a busy UDP port, or an invalid port number.
     pub fn new(pipelines: Arc<P>, ports: &[PortConfig], cpu_port: u16) -> io::Result<Self> {
@@ -213,16 +232,6 @@ impl<P: Pipelines> Node<P> {
         let _at_rest: Vec<_> = lanes.map(|lane| lock(&lane.at_work)).collect();
         let lost = self.shared.crossings.discard();
         self.cpu_lane().counters.crossing_losses.add(lost as u64);
-    }
-
-    /// Continues forwarding.
-    pub fn resume(&self) {
-        self.shared.paused.store(false, Ordering::Release);
-        for lane in &self.shared.lanes {
-            // Under the lock, so that the loop cannot miss it between its check and its wait.
-            let _at_work = lock(&lane.at_work);
-            lane.resumed.notify_all();
-        }
     }
 
     /// Injects a frame at the CPU port, packet_out header in front. If too many wait, the frame is

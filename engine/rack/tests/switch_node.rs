@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use netkv_dataplane::SharedSwitch;
@@ -181,6 +182,18 @@ fn a_paused_switch_forwards_nothing_until_it_is_resumed() {
     bench.node.resume();
     bench.peers[1].set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     assert_eq!(bench.peers[1].recv(&mut buffer).unwrap(), 18);
+}
+
+#[test]
+fn a_paused_switch_ends_when_it_is_dropped() {
+    let bench = bench();
+    bench.node.pause();
+    let (ended, end) = mpsc::channel();
+    std::thread::spawn(move || {
+        drop(bench);
+        ended.send(())
+    });
+    end.recv_timeout(Duration::from_secs(60)).expect("its thread does not wait for ever");
 }
 
 #[test]

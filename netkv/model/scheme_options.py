@@ -54,6 +54,17 @@ class SwitchCache(SchemeOptions):
     """Start with the hottest keys cached: `cache_entries` for each switch with servers."""
 
     @property
+    def counted_share(self) -> float:
+        """Share of requests that is counted: none without entries, since nothing is admitted."""
+        rate = self.left_out["sample_rate"] if self.sample_rate is None else self.sample_rate
+        return rate if self.cache_entries else 0.0
+
+    @property
+    def epoch_ns(self) -> int:
+        """`epoch` in nanoseconds, at least 1."""
+        return max(round(self.epoch * 1e9), 1)
+
+    @property
     def preloaded(self) -> int:
         """Keys that are cached at the start, for each switch with servers."""
         return self.cache_entries if self.preload else 0
@@ -64,6 +75,11 @@ class WriteBackCache(SwitchCache):
 
     snapshot_period: Annotated[float, Field(ge=0, le=3600), SECONDS] = 10.0
     """Time from one snapshot of the write-back cache to the next; 0 for none."""
+
+    @property
+    def snapshot_period_ns(self) -> int:
+        """`snapshot_period` in nanoseconds."""
+        return round(self.snapshot_period * 1e9)
 
 
 class CoordinatorOptions(SchemeOptions):

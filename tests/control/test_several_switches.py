@@ -3,12 +3,13 @@
 import pytest
 
 from netkv.control.base import Preload
+from netkv.control.cache_parameters import CacheParameters
 from netkv.control.forwarding import ForwardingOnly
 from netkv.model.messages import Message, Op
 from netkv.model.network import Network, rack, racks, spine_leaf
 from netkv.model.topology import Topology
 from netkv.schemes.netcache.control_plane import NetCache
-from netkv.schemes.netcache.parameters import NetCacheParameters
+from netkv.schemes.netcache.options import NetCacheOptions
 from tests.control.switched_network import SwitchedNetwork
 from tests.schemes.scripted_rack import key_of
 
@@ -32,7 +33,8 @@ def nocache(network: Network) -> SwitchedNetwork:
 
 def netcache(network: Network) -> SwitchedNetwork:
     def control(topology: Topology) -> NetCache:
-        return NetCache(topology, NetCacheParameters(capacity=64, hot_threshold=HOT))
+        options = NetCacheOptions(cache_entries=64, hot_threshold=HOT)
+        return NetCache(topology, options, CacheParameters())
 
     return filled(SwitchedNetwork(network, "netcache", control, "netcache"))
 

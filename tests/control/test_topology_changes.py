@@ -21,19 +21,23 @@ from netkv.control.base import (
     TableWritten,
     TopologyChanged,
 )
+from netkv.control.cache_parameters import CacheParameters
 from netkv.control.forwarding import ROUTE, ForwardingOnly
 from netkv.model.network import Network, rack, spine_leaf
 from netkv.model.topology import Topology
 from netkv.schemes.farreach.control_plane import FarReach
+from netkv.schemes.farreach.options import FarReachOptions
+from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.netcache.control_plane import NetCache
+from netkv.schemes.netcache.options import NetCacheOptions
 from netkv.schemes.netmc.control_plane import NetMc
 
 NETWORK = spine_leaf(2, 3, clients=2, servers=6, coordinator=True)
 DOWN = NETWORK.without(["spine-0"])
 PLANES: dict[str, Callable[[Topology], ControlPlane]] = {
     "forwarding only": ForwardingOnly,
-    "netcache": NetCache,
-    "farreach": FarReach,
+    "netcache": lambda topology: NetCache(topology, NetCacheOptions(), CacheParameters()),
+    "farreach": lambda topology: FarReach(topology, FarReachOptions(), FarReachParameters()),
     "netmc": lambda topology: NetMc(topology, 4),
 }
 EVERY = pytest.mark.parametrize("make", PLANES.values(), ids=PLANES.keys())
@@ -182,7 +186,7 @@ def test_change_among_initial_writes_delays_readiness() -> None:
 
 
 def test_later_changes_do_not_affect_readiness() -> None:
-    switch = started(NetCache, "leaf-0")
+    switch = started(PLANES["netcache"], "leaf-0")
     control = switch.control
     assert isinstance(control, NetCache)
     epoch = control.statistics()["epoch"]

@@ -9,9 +9,10 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from netkv.control.cache_parameters import CacheParameters
 from netkv.control.forwarding import ForwardingOnly
 from netkv.schemes.netcache.control_plane import NetCache
-from netkv.schemes.netcache.parameters import NetCacheParameters
+from netkv.schemes.netcache.options import NetCacheOptions
 from netkv.schemes.netmc.control_plane import NetMc
 from tests.p4programs.forwarding import common_scenarios
 from tests.p4programs.stf import TOPOLOGY, Stf
@@ -43,8 +44,8 @@ def forwarding() -> str:
 def netcache() -> str:
     """The packet test of p4/netcache. All reads are sampled; 4 make a key hot."""
     stf = Stf()
-    options = NetCacheParameters(sample_rate=1.0, hot_threshold=4)
-    stf.write(NetCache(TOPOLOGY, options).tables())
+    options = NetCacheOptions(sample_rate=1.0, hot_threshold=4)
+    stf.write(NetCache(TOPOLOGY, options, CacheParameters()).tables())
     common_scenarios.requests_and_replies(stf)
     common_scenarios.controller_port(stf)
     common_scenarios.other_traffic(stf)

@@ -17,11 +17,12 @@ from netkv.control.base import (
     SwitchRestarted,
     TableWritten,
 )
+from netkv.control.cache_parameters import CacheParameters
 from netkv.model.spec import GenericRack
 from netkv.model.topology import Topology
 from netkv.schemes import Scheme
 from netkv.schemes.netcache.control_plane import LOOKUP, NetCache
-from netkv.schemes.netcache.parameters import NetCacheParameters
+from netkv.schemes.netcache.options import NetCacheOptions
 from netkv.soak.case import Case
 from netkv.soak.run import Outcome, play
 
@@ -43,8 +44,10 @@ def program_that_serves_deleted_values(folder: Path) -> Path:
 class ReusesSlotsEarly(NetCache):
     """Reuses a slot while the switch still answers reads of its previous key."""
 
-    def __init__(self, topology: Topology, options: NetCacheParameters | None = None) -> None:
-        super().__init__(topology, options)
+    def __init__(
+        self, topology: Topology, options: NetCacheOptions, parameters: CacheParameters
+    ) -> None:
+        super().__init__(topology, options, parameters)
         self._delayed: list[tuple[Nanoseconds, Action]] = []
         self._assumed: set[int] = set()
         self.pending_requests = {}  # so that each reply passes `handle`
@@ -90,14 +93,16 @@ class ForgetsRestarts(NetCache):
         return [] if isinstance(event, SwitchRestarted) else super().handle(now, event)
 
 
-def scheme_with(control_plane: Callable[[Topology, NetCacheParameters], NetCache]) -> Scheme:
+def scheme_with(
+    control_plane: Callable[[Topology, NetCacheOptions, CacheParameters], NetCache],
+) -> Scheme:
     """NetCache with another control plane."""
     right = schemes.get("netcache")
 
     def make(spec: GenericRack, topology: Topology) -> NetCache:
         made = right.control_plane(spec, topology)
         assert isinstance(made, NetCache)
-        return control_plane(topology, made.parameters)
+        return control_plane(topology, made.options, made.parameters)
 
     return replace(right, control_plane=make)
 

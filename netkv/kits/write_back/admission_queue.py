@@ -67,7 +67,7 @@ class AdmissionQueue:
             return True
         if not serving or len(self._waiting) >= context.parameters.max_waiting:
             return False
-        self._waiting[key] = Candidate(key, record, context.parameters.hot_threshold)
+        self._waiting[key] = Candidate(key, record, context.options.hot_threshold)
         return True
 
     def evict(self, generation: int) -> None:

@@ -12,6 +12,7 @@ from netkv.control.pending_requests import PendingRequests, To
 from netkv.control.table_writes import Done, TableWrites
 from netkv.kits.write_back.entries import Entry
 from netkv.kits.write_back.parameters import WriteBackParameters
+from netkv.model.scheme_options import SwitchCache
 from netkv.model.topology import Host, Topology
 
 LOOKUP = "NetkvIngress.lookup.cache"
@@ -53,8 +54,9 @@ class CacheSwitch:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Cache index, requests, table writes, message numbers and counters."""
+    """Options, cache index, requests, table writes, message numbers and counters."""
 
+    options: SwitchCache
     parameters: WriteBackParameters
     topology: Topology
     index: CacheIndex[Entry]

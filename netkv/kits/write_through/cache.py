@@ -5,14 +5,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from netkv.control.base import Action, Nanoseconds
+from netkv.control.cache_parameters import CacheParameters
 from netkv.control.message_numbers import MessageNumbers
 from netkv.control.pending_requests import PendingRequests, To
+from netkv.control.slots import MAX_ROWS
 from netkv.control.table_writes import TableWrites
 from netkv.kits.write_through.cache_records import Records
 from netkv.kits.write_through.digests import HotKey
 from netkv.kits.write_through.entries import Candidate, Record, State
 from netkv.kits.write_through.lifecycle import Lifecycle
-from netkv.kits.write_through.parameters import WriteThroughParameters
+from netkv.kits.write_through.options import WriteThroughOptions
 from netkv.kits.write_through.popularity import Popularity
 from netkv.model.messages import Message
 
@@ -30,7 +32,8 @@ class Cache:
 
     def __init__(
         self,
-        parameters: WriteThroughParameters,
+        options: WriteThroughOptions,
+        parameters: CacheParameters,
         pending: PendingRequests,
         writes: TableWrites,
         numbers: MessageNumbers,
@@ -41,17 +44,17 @@ class Cache:
     ) -> None:
         """`pending`, `numbers`, `counts`: possibly shared with other caches. `writes`: to this
         switch. `owner`: the server of a key, and `switch`: this one, as receivers of messages."""
-        self.parameters = parameters
+        self._parameters = parameters
         self._counts = counts
         self._writes = writes
-        self.records = Records(parameters.capacity, parameters.rows)
+        self.records = Records(options.cache_entries, options.cache_rows or MAX_ROWS)
         self._waiting: OrderedDict[bytes, Candidate] = OrderedDict()
         self._unsettled: set[bytes] = set()  # keys of preloads and restarts, not yet settled
         self._lifecycle = Lifecycle(
             self.records, pending, writes, numbers, owner=owner, decisions=self, counts=counts
         )
         self._popularity = Popularity(
-            parameters, self.records, pending, self._lifecycle, counts, switch=switch
+            options, parameters, self.records, pending, self._lifecycle, counts, switch=switch
         )
 
     # -------------------------------------------------------------------------- queries
@@ -116,7 +119,7 @@ class Cache:
         key = report.key
         if key in self.records or key in self._waiting or key in self._popularity:
             return  # it has an entry, waits for one or contends for one
-        if len(self._waiting) >= self.parameters.max_waiting:
+        if len(self._waiting) >= self._parameters.max_waiting:
             self._counts["hot_keys_dropped"] += 1
         else:
             self._waiting[key] = Candidate(key, report.count, report.epoch)
@@ -138,7 +141,7 @@ class Cache:
 
     def admit_waiting(self) -> None:
         """Begin with waiting keys, as many as may be in flight; with none while entries move."""
-        waiting, records, most = self._waiting, self.records, self.parameters.max_in_flight
+        waiting, records, most = self._waiting, self.records, self._parameters.max_in_flight
         while waiting and records.in_flight < most and not self._lifecycle.moving:
             _, candidate = waiting.popitem(last=False)
             if candidate.key in records:

@@ -7,13 +7,14 @@ from functools import partial
 from random import Random
 
 from netkv.control.base import Action, Nanoseconds
+from netkv.control.cache_parameters import CacheParameters
 from netkv.control.epochs import Epochs
 from netkv.control.eviction_policy import Contest, Contests
 from netkv.control.pending_requests import PendingRequest, PendingRequests, To, no_action
 from netkv.kits.write_through.cache_records import Records
 from netkv.kits.write_through.entries import Candidate
 from netkv.kits.write_through.lifecycle import Lifecycle
-from netkv.kits.write_through.parameters import WriteThroughParameters
+from netkv.kits.write_through.options import WriteThroughOptions
 from netkv.model.messages import CacheMetadata, Message, Op, Status
 from netkv.model.topology import KEY_BYTES
 
@@ -32,7 +33,8 @@ class Popularity:
 
     def __init__(
         self,
-        parameters: WriteThroughParameters,
+        options: WriteThroughOptions,
+        parameters: CacheParameters,
         records: Records,
         pending: PendingRequests,
         lifecycle: Lifecycle,
@@ -50,7 +52,7 @@ class Popularity:
         self._drawn = parameters.drawn
         self._contests: Contests[Candidate] = Contests(parameters.max_contests)
         self._epoch_request: PendingRequest | None = None
-        self.epochs = Epochs(parameters.epoch)
+        self.epochs = Epochs(options.epoch_ns)
 
     def __contains__(self, key: bytes) -> bool:
         """Whether the key contends for an entry."""

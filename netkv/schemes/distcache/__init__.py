@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def _control_plane(spec: GenericRack, network: Network) -> NetworkControlPlane:
+    from netkv.control.cache_parameters import CacheParameters
     from netkv.schemes.distcache.control_plane import DistCache
-    from netkv.schemes.distcache.parameters import of_rack
 
-    return DistCache(network, of_rack(spec))
+    return DistCache(network, DistCacheOptions.of(spec.lab), CacheParameters.of_rack(spec))
 
 
 SCHEME = Scheme(

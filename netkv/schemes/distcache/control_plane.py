@@ -25,6 +25,7 @@ from netkv.control.base import (
     TableWritten,
     earliest,
 )
+from netkv.control.cache_parameters import CacheParameters
 from netkv.control.message_numbers import MessageNumbers
 from netkv.control.pending_requests import PendingRequest, PendingRequests, To
 from netkv.control.table_writes import TableWrites
@@ -35,7 +36,7 @@ from netkv.kits.write_through.lifecycle import TRIES
 from netkv.model.messages import CONTROLLER_SENDER, MalformedFrameError, Op, decode, encode
 from netkv.model.network import Network
 from netkv.model.topology import KEY_BYTES, Topology
-from netkv.schemes.distcache.parameters import DistCacheParameters
+from netkv.schemes.distcache.options import DistCacheOptions
 from netkv.schemes.distcache.restarts import Restarts
 from netkv.schemes.distcache.service import UpperService
 from netkv.schemes.distcache.switches import Role, Switch, upper_number
@@ -65,9 +66,11 @@ class DistCache(NetworkControlPlane):
 
     digests: ClassVar[tuple[str, ...]] = (HOT_KEY,)
 
-    def __init__(self, network: Network, parameters: DistCacheParameters | None = None) -> None:
-        """`parameters`: None for the defaults."""
-        self.parameters = parameters = parameters or DistCacheParameters()
+    def __init__(
+        self, network: Network, options: DistCacheOptions, parameters: CacheParameters
+    ) -> None:
+        self.options = options
+        self.parameters = parameters
         self._counts: Counter[str] = Counter()
         self._table_writes = itertools.count(1)
         self._numbers = MessageNumbers(parameters.numbers_per_second)
@@ -97,7 +100,7 @@ class DistCache(NetworkControlPlane):
             number = caching.index(plan.name) if plan.name in caching else None
             role = Role(plan.tier, number, reports)
             switch = Switch(
-                plan.name, plan.topology, role, self.parameters, self._table_writes.__next__
+                plan.name, plan.topology, role, self.options, self._table_writes.__next__
             )
             switch.set_leaves(leaves)
             yield plan.name, switch
@@ -111,6 +114,7 @@ class DistCache(NetworkControlPlane):
 
         writes = TableWrites(self._table_writes.__next__, switch)
         cache = Cache(
+            self.options,
             self.parameters,
             self._pending,
             writes,

@@ -16,3 +16,8 @@ class DistCacheOptions(WriteThroughOptions):
     load_half_life: Annotated[float, Field(ge=0.002, le=3600), SECONDS] = 0.1
     """Time after which the load of a switch that is not heard of counts half, and after twice that
     time a quarter. Then it counts nothing."""
+
+    @property
+    def load_half_life_ns(self) -> int:
+        """`load_half_life` in nanoseconds."""
+        return round(self.load_half_life * 1e9)

@@ -18,11 +18,13 @@ from netkv.control.forwarding import ForwardingTables
 from netkv.control.table_writes import Done, TableWrites
 from netkv.model.network import Tier
 from netkv.model.topology import Topology, owner_index
-from netkv.schemes.distcache.parameters import TIME_UNIT, DistCacheParameters
+from netkv.schemes.distcache.options import DistCacheOptions
 
 UPPER_COPY = "upper_copy.switches"
 LAST, UPPER = 0, 1
 """Layers in the header of a load."""
+TIME_UNIT = 1024 * 1000
+"""Nanoseconds of a unit of time in p4/distcache/choice.p4."""
 
 
 def upper_number(key: bytes, switches: int) -> int:
@@ -58,13 +60,13 @@ class Switch:
         name: str,
         topology: Topology,
         role: Role,
-        parameters: DistCacheParameters,
+        options: DistCacheOptions,
         next_write: Callable[[], int],
     ) -> None:
         self.name = name
         self.role = role
         self.forwarding = ForwardingTables(topology, name, next_write)
-        self._parameters = parameters
+        self._options = options
         self._writes = TableWrites(next_write, name)
         self._in_service = [False] * len(topology.first_layer)
         self._leaves: dict[int, int] = {}
@@ -99,7 +101,7 @@ class Switch:
         yield from forwarding.routes()
 
     def _choice(self) -> Iterator[TableWrite]:
-        half_life = max(self._parameters.load_half_life // TIME_UNIT, 1)
+        half_life = self._options.load_half_life_ns // TIME_UNIT
         yield self._default("choice.settings", "choice.configure", half_life=half_life)
         for address, number in self._leaves.items():
             yield InsertEntry(
@@ -112,13 +114,13 @@ class Switch:
             )
 
     def _cache(self) -> Iterator[TableWrite]:
-        parameters, role = self._parameters, self.role
-        share = 0.0 if role.number is None else parameters.sample_rate
+        options, role = self._options, self.role
+        share = 0.0 if role.number is None else options.counted_share
         yield self._default(
             "sampling.settings",
             "sampling.configure",
             sample_below=round(share * 65_536),
-            hot_threshold=parameters.hot_threshold,
+            hot_threshold=options.hot_threshold,
         )
         if role.number is not None and role.reports_load:
             layer = LAST if role.tier == "servers" else UPPER

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def _control_plane(spec: GenericRack, network: Network) -> NetworkControlPlane:
+    from netkv.kits.write_back.parameters import WriteBackParameters
     from netkv.schemes.distreach.control_plane import DistReach
-    from netkv.schemes.distreach.parameters import of_rack
 
-    return DistReach(network, of_rack(spec))
+    return DistReach(network, DistReachOptions.of(spec.lab), WriteBackParameters.of_rack(spec))
 
 
 SCHEME = Scheme(

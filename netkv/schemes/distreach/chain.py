@@ -28,6 +28,7 @@ from netkv.kits.write_back.context import Context
 from netkv.kits.write_back.entries import Candidate
 from netkv.kits.write_back.eviction import Eviction
 from netkv.kits.write_back.loading import Loaded
+from netkv.kits.write_back.parameters import WriteBackParameters
 from netkv.kits.write_back.record import record_of
 from netkv.kits.write_back.removal import Removal
 from netkv.kits.write_back.validity import Validity
@@ -35,7 +36,7 @@ from netkv.model.messages import CONTROLLER_SENDER, Datagram, Op, Status, encode
 from netkv.model.topology import Topology
 from netkv.schemes.distreach.chain_switch import ChainSwitch, Content
 from netkv.schemes.distreach.incarnations import Incarnations
-from netkv.schemes.distreach.parameters import DistReachParameters
+from netkv.schemes.distreach.options import DistReachOptions
 from netkv.schemes.distreach.raising import Raising
 from netkv.schemes.distreach.recovery import Recovery
 
@@ -53,7 +54,8 @@ class Chain:
         self,
         switches: Sequence[ChainSwitch],
         topology: Topology,
-        parameters: DistReachParameters,
+        options: DistReachOptions,
+        parameters: WriteBackParameters,
         incarnations: Incarnations,
         next_number: Callable[[], int],
         counts: Counter[str],
@@ -61,15 +63,15 @@ class Chain:
         """`switches`: from the head to the tail. `topology`: of the tail. `next_number`: of table
         writes and reads."""
         self.switches = tuple(switches)
-        self._parameters = parameters
         self._incarnations = incarnations
         self._counts = counts
         numbers = MessageNumbers(parameters.numbers_per_second)
         self._outstanding = Outstanding(numbers, parameters.timeouts)
         self._context = context = Context(
+            options,
             parameters,
             topology,
-            CacheIndex(parameters.capacity),
+            CacheIndex(options.cache_entries),
             PendingRequests(self._outstanding, parameters.tries, counts),
             tuple(switch.access for switch in self.switches),
             numbers,
@@ -82,7 +84,7 @@ class Chain:
         )
         """As in `ControlPlane`, and so `table_writes`."""
         self.table_writes = {switch.name: switch.access.writes for switch in self.switches}
-        self._epochs = Epochs(parameters.epoch)
+        self._epochs = Epochs(options.epoch_ns)
         self._validity = Validity(context.pending)
         self._queue = AdmissionQueue(
             context, lambda key, cached: self.recovery.settled(key, cached=cached)

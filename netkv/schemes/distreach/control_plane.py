@@ -29,13 +29,14 @@ from netkv.control.base import (
 from netkv.control.chains import chain_of
 from netkv.control.forwarding import ROUTE, ForwardingTables
 from netkv.kits.write_back.loading import read_loaded
+from netkv.kits.write_back.parameters import WriteBackParameters
 from netkv.model.messages import MalformedFrameError, decode
 from netkv.model.network import Network
 from netkv.model.topology import CONTROLLER_IP, KEY_BYTES, Topology
 from netkv.schemes.distreach.chain import Chain
 from netkv.schemes.distreach.chain_switch import INCARNATION, ChainSwitch, found_incarnation
 from netkv.schemes.distreach.incarnations import Incarnations, SavedError
-from netkv.schemes.distreach.parameters import DistReachParameters
+from netkv.schemes.distreach.options import DistReachOptions
 
 
 @dataclass(slots=True)
@@ -64,9 +65,11 @@ class DistReach(NetworkControlPlane):
 
     keeps_switches = True
 
-    def __init__(self, network: Network, parameters: DistReachParameters | None = None) -> None:
-        """`parameters`: None for the defaults."""
-        self.parameters = parameters = parameters or DistReachParameters()
+    def __init__(
+        self, network: Network, options: DistReachOptions, parameters: WriteBackParameters
+    ) -> None:
+        self.options = options
+        self.parameters = parameters
         self._counts: Counter[str] = Counter()
         self._numbers = itertools.count(1)
         self._incarnations = Incarnations()
@@ -93,10 +96,9 @@ class DistReach(NetworkControlPlane):
         }
 
     def _add_chain(self, network: Network, tail: str) -> None:
-        parameters = self.parameters
         plans = chain_of(network, tail)
         servers = tuple(plans[-1].topology.local_servers())
-        below = round(parameters.sample_rate * 65_536)
+        below = round(self.options.counted_share * 65_536)
         switches = [
             ChainSwitch(
                 plan.name,
@@ -105,14 +107,15 @@ class DistReach(NetworkControlPlane):
                 ports=plan.ports,
                 servers=[server.ip for server in servers],
                 sample_below=below,
-                hot_threshold=parameters.hot_threshold,
+                hot_threshold=self.options.hot_threshold,
             )
             for plan in plans
         ]
         chain = Chain(
             switches,
             plans[-1].topology,
-            parameters,
+            self.options,
+            self.parameters,
             self._incarnations,
             self._next,
             self._counts,

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 def _control_plane(spec: GenericRack, topology: Topology) -> SwitchControlPlane:
     from netkv.schemes.farreach.control_plane import FarReach
-    from netkv.schemes.farreach.parameters import of_rack
+    from netkv.schemes.farreach.parameters import FarReachParameters
 
-    return FarReach(topology, of_rack(spec))
+    return FarReach(topology, FarReachOptions.of(spec.lab), FarReachParameters.of_rack(spec))
 
 
 SCHEME = Scheme(

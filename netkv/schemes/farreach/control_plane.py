@@ -56,6 +56,7 @@ from netkv.schemes.farreach.checkpoint_format import SavedError, from_bytes
 from netkv.schemes.farreach.clients import Clients, client_of
 from netkv.schemes.farreach.gc_watermark import GcWatermark
 from netkv.schemes.farreach.incarnation import Incarnations
+from netkv.schemes.farreach.options import FarReachOptions
 from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.recovery import Recovery, Step
 from netkv.schemes.farreach.release import Releases
@@ -76,19 +77,23 @@ class FarReach(ForwardingControlPlane):
        saved.
     """
 
-    def __init__(self, topology: Topology, parameters: FarReachParameters | None = None) -> None:
-        """`topology`: the hosts and their ports; `parameters`: None for the defaults."""
+    def __init__(
+        self, topology: Topology, options: FarReachOptions, parameters: FarReachParameters
+    ) -> None:
+        """`topology`: the hosts and their ports."""
         super().__init__(topology)
-        self.parameters = parameters = parameters or FarReachParameters()
+        self.options = options
+        self.parameters = parameters
         self._counts: Counter[str] = Counter()
         self._next_snapshot: Nanoseconds | None = None
         numbers = MessageNumbers(parameters.numbers_per_second)
         self._outstanding = Outstanding(numbers, parameters.timeouts)
         self._writes = writes = TableWrites(self.forwarding.next_write)
         self._context = context = Context(
+            options,
             parameters,
             topology,
-            CacheIndex(parameters.capacity),
+            CacheIndex(options.cache_entries),
             PendingRequests(self._outstanding, parameters.tries, self._counts),
             (CacheSwitch(TO_SWITCH, writes),),
             numbers,
@@ -99,8 +104,8 @@ class FarReach(ForwardingControlPlane):
         self.pending_requests = {"": self._pending}
         self.table_writes = {"": writes}
         self._checkpoint = Checkpoint()
-        self._settings = SwitchSettings(writes, parameters.sample_rate, parameters.hot_threshold)
-        self._epochs = Epochs(parameters.epoch)
+        self._settings = SwitchSettings(writes, options.counted_share, options.hot_threshold)
+        self._epochs = Epochs(options.epoch_ns)
         self._incarnations = Incarnations(
             self._checkpoint, self._settings, parameters.incarnation_length
         )
@@ -333,8 +338,8 @@ class FarReach(ForwardingControlPlane):
         self._incarnations.begin(now)
         self._watermark.restart(now)
         self._releases.resume()
-        if self.parameters.snapshot_period:
-            self._next_snapshot = now + self.parameters.snapshot_period
+        if self.options.snapshot_period:
+            self._next_snapshot = now + self.options.snapshot_period_ns
         yield from self._clients.answer()
 
     def _taken(self, now: Nanoseconds, taken: Taken) -> Iterator[Action]:
@@ -368,7 +373,7 @@ class FarReach(ForwardingControlPlane):
             self._queue.start()
             actions += self._incarnations.pump(now)
             if self._next_snapshot is not None and now >= self._next_snapshot and self._may_take():
-                self._next_snapshot = now + self.parameters.snapshot_period
+                self._next_snapshot = now + self.options.snapshot_period_ns
                 actions += self._snapshots.begin(now)
         actions += self._recovery.pump(now)
         actions += self._checkpoint.pump(now)

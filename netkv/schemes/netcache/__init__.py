@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def _control_plane(spec: GenericRack, topology: Topology) -> SwitchControlPlane:
+    from netkv.control.cache_parameters import CacheParameters
     from netkv.schemes.netcache.control_plane import NetCache
-    from netkv.schemes.netcache.parameters import NetCacheParameters
 
-    return NetCache(topology, NetCacheParameters.of_rack(spec))
+    return NetCache(topology, NetCacheOptions.of(spec.lab), CacheParameters.of_rack(spec))
 
 
 def _defines(lab: GenericLab) -> Mapping[str, str]:

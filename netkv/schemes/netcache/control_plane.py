@@ -26,6 +26,7 @@ from netkv.control.base import (
     TableWritten,
     earlier,
 )
+from netkv.control.cache_parameters import CacheParameters
 from netkv.control.forwarding import ForwardingControlPlane
 from netkv.control.message_numbers import MessageNumbers
 from netkv.control.pending_requests import PendingRequests, To
@@ -35,7 +36,7 @@ from netkv.kits.write_through.digests import HOT_KEY, decode_hot_key
 from netkv.kits.write_through.lifecycle import LOOKUP, TRIES
 from netkv.model.messages import CONTROLLER_SENDER, MalformedFrameError, Op, decode, encode
 from netkv.model.topology import KEY_BYTES, Topology, owner_index
-from netkv.schemes.netcache.parameters import NetCacheParameters
+from netkv.schemes.netcache.options import NetCacheOptions
 
 __all__ = ["LOOKUP", "SAMPLING", "TRIES", "NetCache"]
 
@@ -55,12 +56,15 @@ class NetCache(ForwardingControlPlane):
 
     digests: ClassVar[tuple[str, ...]] = (HOT_KEY,)
 
-    def __init__(self, topology: Topology, parameters: NetCacheParameters | None = None) -> None:
-        """`topology`: the hosts and their ports; `parameters`: None for the defaults."""
+    def __init__(
+        self, topology: Topology, options: NetCacheOptions, parameters: CacheParameters
+    ) -> None:
+        """`topology`: the hosts and their ports."""
         super().__init__(topology)
-        self.parameters = parameters or NetCacheParameters()
-        self._numbers = MessageNumbers(self.parameters.numbers_per_second)
-        self._outstanding = Outstanding(self._numbers, self.parameters.timeouts)
+        self.options = options
+        self.parameters = parameters
+        self._numbers = MessageNumbers(parameters.numbers_per_second)
+        self._outstanding = Outstanding(self._numbers, parameters.timeouts)
         self._counts: Counter[str] = Counter()
         self._pending = PendingRequests(self._outstanding, TRIES, self._counts)
         self._writes = TableWrites(self.forwarding.next_write)
@@ -68,7 +72,8 @@ class NetCache(ForwardingControlPlane):
         self.table_writes = {"": self._writes}
         owners = [To(lane=server.index) for server in topology.servers]
         self.cache = Cache(
-            self.parameters,
+            options,
+            parameters,
             self._pending,
             self._writes,
             self._numbers,
@@ -83,14 +88,14 @@ class NetCache(ForwardingControlPlane):
         """Partition, routes and the sampling of reads."""
         yield from self.forwarding.partition()
         yield from self.forwarding.routes()
-        share = self.parameters.sample_rate if self.topology.has_servers else 0.0
+        share = self.options.counted_share if self.topology.has_servers else 0.0
         yield SetDefault(
             write=self.forwarding.next_write(),
             table=SAMPLING,
             action="NetkvIngress.sampling.configure",
             params={
                 "sample_below": round(share * 65_536),
-                "hot_threshold": self.parameters.hot_threshold,
+                "hot_threshold": self.options.hot_threshold,
             },
         )
 

@@ -12,13 +12,15 @@ from functools import cache, partial
 
 from netkv._engine import ClientRole, ServerRole
 from netkv.control.base import MILLISECOND, SECOND, Nanoseconds, PacketIn
+from netkv.control.cache_parameters import CacheParameters
 from netkv.model.messages import CacheMetadata, Message, Op, encode
 from netkv.model.network import spine_leaf
 from netkv.model.topology import CONTROLLER_IP
 from netkv.p4rt import p4info
 from netkv.schemes.distcache.control_plane import DistCache
-from netkv.schemes.distcache.parameters import DistCacheParameters
+from netkv.schemes.distcache.options import DistCacheOptions
 from tests.p4programs.defects import compiled
+from tests.schemes.configuration import Configuration
 from tests.schemes.distcache.programs.layers import key as key_of
 from tests.schemes.role_hosts import RoleHost
 from tests.schemes.scripted_rack import MICROSECOND, Hop, ScriptedRack, Switch
@@ -27,8 +29,11 @@ from tests.schemes.virtual_rack import Network
 NETWORK = spine_leaf(2, 2, clients=2, servers=4)
 EDGE, SPINES, LEAVES = "edge-0", ("spine-0", "spine-1"), ("leaf-0", "leaf-1")
 PROGRAMS = {"clients": "client", "between": "spine", "servers": "leaf"}
-PARAMETERS = DistCacheParameters(
-    capacity=4, rows=4, drawn=4, sample_rate=1.0, hot_threshold=30_000, load_half_life=3600 * SECOND
+CONFIGURATION = Configuration(
+    DistCacheOptions(
+        cache_entries=4, cache_rows=4, sample_rate=1.0, hot_threshold=30_000, load_half_life=3600.0
+    ),
+    CacheParameters(drawn=4),
 )
 KEYS = (key_of(0, 0), key_of(1, 1), key_of(0, 1), key_of(1, 0))
 QUICK = Network(max_delay=20_000)

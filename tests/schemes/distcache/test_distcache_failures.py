@@ -10,10 +10,10 @@ import pytest
 from netkv.control.base import MILLISECOND, SECOND, Preload
 from netkv.schemes.distcache.control_plane import DistCache
 from tests.schemes.distcache.distcache_rack import (
+    CONFIGURATION,
     KEYS,
     LEAVES,
     NETWORK,
-    PARAMETERS,
     SPINES,
     DistCacheRack,
 )
@@ -79,7 +79,7 @@ def test_controller_crash_at_any_step_does_no_harm() -> None:
         rack.steps_left = step
         work(rack)
         assert rack.controller_down
-        rack.replace_controller(DistCache(NETWORK, PARAMETERS))
+        rack.replace_controller(DistCache(NETWORK, *CONFIGURATION))
         rack.handle(Preload((KEY,)))
         rack.run_until(rack.control.ready, 5 * SECOND)
         rack.run(15 * MILLISECOND)
@@ -154,7 +154,7 @@ def test_failures_within_an_admission_find_missing_protections() -> None:
 def test_random_failures_on_a_bad_network_do_no_harm(seed: int) -> None:
     """Frames are lost, duplicated and reordered on every hop; everything fails at random."""
     bad = Network(loss=0.03, duplication=0.05, max_delay=200_000)
-    rack = DistCacheRack(DistCache(NETWORK, PARAMETERS), seed, bad, bad)
+    rack = DistCacheRack(DistCache(NETWORK, *CONFIGURATION), seed, bad, bad)
     rack.start()
     rack.run_until(rack.control.ready)
     rack.handle(Preload(KEYS))
@@ -175,7 +175,7 @@ def test_random_failures_on_a_bad_network_do_no_harm(seed: int) -> None:
                 rack.steps_left = draw.randrange(30)
                 rack.run(draw.randrange(12) * MILLISECOND)
                 rack.kill_controller()
-                rack.replace_controller(DistCache(NETWORK, PARAMETERS))
+                rack.replace_controller(DistCache(NETWORK, *CONFIGURATION))
             case 4:
                 rack.outgrown(draw.choice(KEYS[:2]), upper=draw.random() < 0.5)
         rack.handle(Preload(KEYS))

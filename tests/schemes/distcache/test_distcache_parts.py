@@ -27,6 +27,7 @@ from netkv.control.base import (
     Timer,
     TopologyChanged,
 )
+from netkv.control.cache_parameters import CacheParameters
 from netkv.kits.write_through.digests import HotKey
 from netkv.kits.write_through.entries import Candidate, Record, State
 from netkv.model.messages import CacheMetadata, Datagram, Load, Message, Op, decode, encode
@@ -35,7 +36,6 @@ from netkv.model.topology import CONTROLLER_IP, Topology, server_ip
 from netkv.schemes.distcache import SCHEME
 from netkv.schemes.distcache.control_plane import DistCache
 from netkv.schemes.distcache.options import DistCacheOptions
-from netkv.schemes.distcache.parameters import TIME_UNIT, DistCacheParameters, of_rack
 from netkv.schemes.distcache.restarts import WINDOW, Restarts
 from netkv.schemes.distcache.service import UpperService
 from netkv.schemes.distcache.switches import Role, Switch, upper_number
@@ -45,7 +45,7 @@ from tests.schemes.netcache.netcache_rack import encode_hot_key
 
 NETWORK = spine_leaf(2, 2, clients=2, servers=4, client_switches=2)
 EDGES = ("edge-0", "edge-1")
-PARAMETERS = DistCacheParameters(capacity=4, rows=4)
+OPTIONS = DistCacheOptions(cache_entries=4, cache_rows=4)
 
 # ------------------------------------------------------------------------------ switches
 
@@ -59,13 +59,13 @@ def test_keys_are_spread_evenly_and_independently_over_both_layers() -> None:
         assert 0.22 < pairs.count(pair) / len(pairs) < 0.28
 
 
-def switch_of(name: str, **changes: object) -> Switch:
+def switch_of(name: str, **changes: float) -> Switch:
     plan = NETWORK.switch(name)
     tier = plan.tier
     role = Role(tier, None if tier == "clients" else 1, reports_load=True)
     writes = itertools.count(1)
-    parameters = replace(PARAMETERS, **changes)  # type: ignore[arg-type]
-    return Switch(name, plan.topology, role, parameters, writes.__next__)
+    options = DistCacheOptions(**OPTIONS.model_dump() | changes)
+    return Switch(name, plan.topology, role, options, writes.__next__)
 
 
 def defaults(switch: Switch) -> dict[str, dict[str, int]]:
@@ -115,14 +115,12 @@ def test_layers_and_numbers_of_switches_are_in_their_loads() -> None:
     plan = NETWORK.switch("leaf-0")
     silent = Role("servers", 0, reports_load=False)
     writes = itertools.count(1)
-    switch = Switch("leaf-0", plan.topology, silent, PARAMETERS, writes.__next__)
+    switch = Switch("leaf-0", plan.topology, silent, OPTIONS, writes.__next__)
     assert "load.settings" not in defaults(switch)
 
 
-@pytest.mark.parametrize(
-    ("half_life", "units"), [(SECOND // 10, 97), (TIME_UNIT, 1), (TIME_UNIT // 2, 1)]
-)
-def test_half_life_is_at_least_a_unit_of_the_program(half_life: int, units: int) -> None:
+@pytest.mark.parametrize(("half_life", "units"), [(0.1, 97), (0.002, 1)])
+def test_half_life_is_at_least_a_unit_of_the_program(half_life: float, units: int) -> None:
     edge = switch_of("edge-0", load_half_life=half_life)
     assert defaults(edge) == {"choice.settings": {"half_life": units}}
 
@@ -132,7 +130,7 @@ def test_leaf_counts_reads_and_a_switch_without_cache_none() -> None:
     assert below == 65536 // 4
     plan = NETWORK.switch("spine-0")
     writes = itertools.count(1)
-    bare = Switch("spine-0", plan.topology, Role("between"), PARAMETERS, writes.__next__)
+    bare = Switch("spine-0", plan.topology, Role("between"), OPTIONS, writes.__next__)
     assert defaults(bare)["sampling.settings"]["sample_below"] == 0
 
 
@@ -381,7 +379,7 @@ class Whole:
     """The control plane with switches that confirm every write, and servers that agree."""
 
     def __init__(self) -> None:
-        self.control = DistCache(NETWORK, PARAMETERS)
+        self.control = DistCache(NETWORK, OPTIONS, CacheParameters())
         self.actions: list[Action] = []
         self.now = SECOND
         self.handle(Started())
@@ -543,8 +541,9 @@ def test_epochs_begin_in_every_switch_with_a_cache() -> None:
     assert again
 
 
-def test_options_of_a_rack_become_parameters() -> None:
+def test_control_plane_has_the_options_of_its_rack() -> None:
     rack = spec("distcache", load_half_life=0.5, cache_rows=16)
-    parameters = of_rack(rack)
-    assert (parameters.load_half_life, parameters.rows) == (SECOND // 2, 16)
-    assert SCHEME.options is DistCacheOptions
+    assert SCHEME.network_control_plane is not None
+    control = SCHEME.network_control_plane(rack, NETWORK)
+    assert isinstance(control, DistCache)
+    assert (control.options.load_half_life_ns, control.options.cache_rows) == (SECOND // 2, 16)

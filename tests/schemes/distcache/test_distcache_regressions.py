@@ -5,7 +5,7 @@ from __future__ import annotations
 from netkv.control.base import MILLISECOND
 from netkv.model.messages import Op
 from netkv.schemes.distcache.control_plane import DistCache
-from tests.schemes.distcache.distcache_rack import EDGE, NETWORK, PARAMETERS
+from tests.schemes.distcache.distcache_rack import CONFIGURATION, EDGE, NETWORK
 from tests.schemes.distcache.test_distcache_traps import LEAF, SERVER, SPINE, rack_of
 from tests.schemes.scripted_rack import CONTROLLER
 
@@ -31,7 +31,7 @@ def test_new_controller_does_not_take_old_copies_for_gone() -> None:
     at once."""
     rack = rack_of(DistCache)
     rack.kill_controller()
-    rack.replace_controller(DistCache(NETWORK, PARAMETERS), LEAF)
+    rack.replace_controller(DistCache(NETWORK, *CONFIGURATION), LEAF)
     rack.run(10 * MILLISECOND)
     rack.start_server(SERVER)
     rack.run(50 * MILLISECOND)

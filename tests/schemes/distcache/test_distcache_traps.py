@@ -29,10 +29,10 @@ from netkv.model.messages import Op, decode, encode
 from netkv.schemes.distcache.control_plane import DistCache
 from tests.schemes import mutants, traps
 from tests.schemes.distcache.distcache_rack import (
+    CONFIGURATION,
     KEYS,
     LEAVES,
     NETWORK,
-    PARAMETERS,
     SPINES,
     DistCacheRack,
 )
@@ -177,7 +177,7 @@ def _written(action: ModifyEntry) -> Event:
 
 def rack_of(control: type[DistCache], *, preload: bool = True, seed: int = 0) -> DistCacheRack:
     """A rack in which the key is cached in both layers, and clients read and write it."""
-    rack = DistCacheRack(control(NETWORK, PARAMETERS), seed)
+    rack = DistCacheRack(control(NETWORK, *CONFIGURATION), seed)
     rack.start()
     rack.run(3 * MILLISECOND)
     if preload:

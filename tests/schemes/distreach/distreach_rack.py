@@ -11,22 +11,25 @@ from functools import cache
 from typing import ClassVar
 
 from netkv import _engine, resources
-from netkv.control.base import MILLISECOND, Event, SetDefault, TableWrite
+from netkv.control.base import Event, SetDefault, TableWrite
+from netkv.kits.write_back.parameters import WriteBackParameters
 from netkv.model.messages import Bit, Message, Op, Slot, Stamp, Status, encode
 from netkv.model.network import spine_leaf
 from netkv.schemes.distreach.chain_switch import SETTINGS, Mode
 from netkv.schemes.distreach.control_plane import DistReach
-from netkv.schemes.distreach.parameters import DistReachParameters
+from netkv.schemes.distreach.options import DistReachOptions
 from tests.p4programs.defects import Patch
 from tests.schemes import scripted_rack
+from tests.schemes.configuration import Configuration
 from tests.schemes.distreach.programs.chain import program
 from tests.schemes.scripted_rack import LOOKUP, MICROSECOND
 from tests.schemes.virtual_rack import Network
 from tests.schemes.write_back_hosts import ClientProcess, PendingRequest, Shim
 from tests.schemes.write_back_rack import WriteBackRack
 
-OPTIONS = DistReachParameters(
-    capacity=8, sample_rate=1.0, hot_threshold=1000, epoch=100 * MILLISECOND, drawn=8
+CONFIGURATION = Configuration(
+    DistReachOptions(cache_entries=8, sample_rate=1.0, hot_threshold=1000, epoch=0.1),
+    WriteBackParameters(drawn=8),
 )
 
 
@@ -121,7 +124,7 @@ class Rack(WriteBackRack[Switch]):
     layers: int = 2
     width: int = 1
     seed: int = 0
-    parameters: DistReachParameters = OPTIONS
+    configuration: Configuration[DistReachOptions, WriteBackParameters] = CONFIGURATION
     net: Network = field(default_factory=lambda: Network(max_delay=100 * MICROSECOND))
     channel: Network = field(default_factory=lambda: Network(max_delay=200 * MICROSECOND))
 
@@ -138,7 +141,7 @@ class Rack(WriteBackRack[Switch]):
         self._rerouting = False
         self._in_service = False
         """Whether all switches have been in service: before, the routes stay as they are."""
-        self.control = self.system(self.network, self.parameters)
+        self.control = self.system(self.network, *self.configuration)
 
     def chain(self, key: bytes) -> list[Switch]:
         """The switches of the chain of a key, from the head to the tail."""
@@ -174,7 +177,7 @@ class Rack(WriteBackRack[Switch]):
     def replace_controller(self) -> None:
         """A new controller continues."""
         self.end_controller()
-        self.control = self.system(self.network, self.parameters)
+        self.control = self.system(self.network, *self.configuration)
         self._down = frozenset()
         self.start_controller()
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from netkv.control.base import MILLISECOND, Nanoseconds, Preload
 from netkv.model.messages import Op, Status
 from tests.schemes import traps
-from tests.schemes.distreach.distreach_rack import OPTIONS, Rack, Switch, System
+from tests.schemes.distreach.distreach_rack import CONFIGURATION, Rack, Switch, System
 from tests.schemes.scripted_rack import Hop, key_of
 
 KEYS = [key_of(number) for number in range(24)]
@@ -29,7 +28,7 @@ def make_rack(
     system: type[System], *, layers: int = 2, width: int = 1, seed: int = 0, **options: Any
 ) -> Rack:
     """A rack whose servers have the value "first" of each key."""
-    rack = Rack(system, layers, width, seed, parameters=replace(OPTIONS, **options))
+    rack = Rack(system, layers, width, seed, configuration=CONFIGURATION.changed(**options))
     for key in KEYS:
         rack.store(key, b"first")
     return rack

@@ -97,7 +97,7 @@ def dirty_record_is_evicted(system: type[System]) -> str:
 
 
 def lookup_entry_cannot_be_deleted(system: type[System]) -> str:
-    rack = make_rack(system, capacity=1)
+    rack = make_rack(system, cache_entries=1)
     other = next(key for key in KEYS[1:] if rack.chain(key) == rack.chain(KEY))
     rack.start(preload=(KEY,))
     head = rack.chain(KEY)[0]
@@ -183,7 +183,7 @@ def copy_of_a_removal_comes_when_the_key_is_cached_again(system: type[System]) -
 
 
 def key_is_cached_a_second_time(system: type[System]) -> str:
-    rack = make_rack(system, capacity=1)
+    rack = make_rack(system, cache_entries=1)
     other = next(key for key in KEYS[1:] if rack.chain(key) == rack.chain(KEY))
     rack.start(preload=(KEY,))
     evict(rack)
@@ -203,7 +203,7 @@ def messages_are_duplicated(system: type[System]) -> str:
     rack.run(SECOND)
     free = rack.control.statistics()["free_entries"]
     chains = len(rack.control._all)
-    return "" if free == chains * rack.parameters.capacity else "an entry is lost"
+    return "" if free == chains * rack.configuration.options.cache_entries else "an entry is lost"
 
 
 # -------------------------------------------------------------------------------------- traps

@@ -122,7 +122,7 @@ def assert_consistent(rack: Rack, context: str) -> None:
     assert rack.control.ready(), context
     assert rack.violations() == [], context
     numbers = rack.control.statistics()
-    entries = len(rack.control._all) * rack.parameters.capacity
+    entries = len(rack.control._all) * rack.configuration.options.cache_entries
     assert numbers["in_flight"] == numbers["waiting"] == 0, context
     assert numbers["cached"] + numbers["free_entries"] == entries, context
     for key in rack.control.cached_keys():

@@ -168,7 +168,7 @@ def test_entry_that_a_switch_does_not_take_is_set_aside() -> None:
     assert set(rack.control.cached_keys()) == set(KEYS[1:3])
     assert all(KEY not in switch.lookup() for switch in rack.chain(KEY))
     # Its number is not used again, and its record is at the server.
-    assert statistics["free_entries"] == rack.parameters.capacity - 3
+    assert statistics["free_entries"] == rack.configuration.options.cache_entries - 3
     for key in KEYS[:3]:
         assert read(rack, key=key) == b"dirty"
     assert rack.violations() == []
@@ -292,7 +292,7 @@ def test_offer_of_a_large_record_is_refused() -> None:
 
 
 def test_keys_beyond_the_entries_are_given_up() -> None:
-    rack = make_rack(System, capacity=4).start(preload=KEYS[:6])
+    rack = make_rack(System, cache_entries=4).start(preload=KEYS[:6])
     assert rack.control.cached_keys() == KEYS[:4]
     assert rack.control.statistics()["without_room"] == 2
     with pytest.raises(ValueError, match="a key has 16 bytes"):

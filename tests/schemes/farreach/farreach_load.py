@@ -1,25 +1,23 @@
 """Random operations of clients, and faults at random times."""
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from netkv.control.base import MILLISECOND, SECOND
 from netkv.model.messages import Op
 from netkv.schemes.farreach.control_plane import FarReach
-from netkv.schemes.farreach.parameters import FarReachParameters
-from tests.schemes.farreach.farreach_rack import Rack
+from tests.schemes.farreach.farreach_rack import DEFAULTS, FarReachConfiguration, Rack
 from tests.schemes.scripted_rack import key_of
 from tests.schemes.write_back_rack import WriteBackRack
 
 KEYS = [key_of(number) for number in range(24)]
-SMALL = FarReachParameters(
-    capacity=6,
+SMALL = DEFAULTS.changed(
+    cache_entries=6,
     sample_rate=1.0,
     hot_threshold=2,
-    epoch=200 * MILLISECOND,
+    epoch=0.2,
     drawn=3,
-    snapshot_period=150 * MILLISECOND,
+    snapshot_period=0.15,
     original_patience=20 * MILLISECOND,
     collect_patience=SECOND,
     incarnation_length=2 * SECOND,
@@ -29,14 +27,14 @@ SMALL = FarReachParameters(
 
 
 def stocked_rack(
-    parameters: FarReachParameters,
+    configuration: FarReachConfiguration,
     seed: int = 0,
     keys: list[bytes] = KEYS,
     control: type[FarReach] = FarReach,
-    **options: Any,
+    **changes: Any,
 ) -> Rack:
-    """A rack with these changed parameters, whose servers have a record of each key."""
-    rack = Rack(replace(parameters, **options), seed, control_type=control)
+    """A rack with this changed configuration, whose servers have a record of each key."""
+    rack = Rack(configuration.changed(**changes), seed, control_type=control)
     for key in keys:
         rack.store(key, b"first " + key[:4])
     return rack

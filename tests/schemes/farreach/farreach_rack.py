@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
+from typing import TypeAlias
 
 from netkv import _engine, resources
 from netkv.control.base import MILLISECOND, Nanoseconds
@@ -10,8 +11,10 @@ from netkv.model.messages import Bit, Message, Op, Slot, Stamp, decode, encode
 from netkv.model.network import SwitchPlan, rack
 from netkv.model.topology import SERVICE_IP, Topology
 from netkv.schemes.farreach.control_plane import FarReach
+from netkv.schemes.farreach.options import FarReachOptions
 from netkv.schemes.farreach.parameters import FarReachParameters
 from tests.schemes import scripted_rack
+from tests.schemes.configuration import Configuration
 from tests.schemes.scripted_rack import MICROSECOND
 from tests.schemes.virtual_rack import Network
 from tests.schemes.write_back_rack import WriteBackRack
@@ -30,7 +33,9 @@ class Net(Network):
 UNIMPAIRED = Net()
 IMPAIRED = Net(loss=0.15, duplication=0.15, max_delay=5 * MILLISECOND)
 
-Controls = Callable[[Topology, FarReachParameters], FarReach]
+Controls = Callable[[Topology, FarReachOptions, FarReachParameters], FarReach]
+FarReachConfiguration: TypeAlias = Configuration[FarReachOptions, FarReachParameters]
+DEFAULTS = FarReachConfiguration(FarReachOptions(), FarReachParameters())
 
 
 @cache
@@ -97,7 +102,7 @@ class Rack(WriteBackRack[Switch]):
 
     control: FarReach = field(init=False)
 
-    parameters: FarReachParameters = field(default_factory=FarReachParameters)
+    configuration: FarReachConfiguration = DEFAULTS
     seed: int = 0
     clients: int = 2
     servers: int = 2
@@ -108,11 +113,10 @@ class Rack(WriteBackRack[Switch]):
 
     def __post_init__(self) -> None:
         network = rack(clients=self.clients, servers=self.servers)
-        self.set_up(
-            network, lambda plan: Switch(plan, bundle(), self.parameters.pipelines), self.seed
-        )
+        pipelines = self.configuration.parameters.pipelines
+        self.set_up(network, lambda plan: Switch(plan, bundle(), pipelines), self.seed)
         self.add_hosts()
-        self.control = self.control_type(self.topology, self.parameters)
+        self.control = self.control_type(self.topology, *self.configuration)
 
     def start(self, *, preload: tuple[bytes, ...] = ()) -> "Rack":
         """Start switch and controller."""
@@ -131,10 +135,10 @@ class Rack(WriteBackRack[Switch]):
         self.switch_up = True
         self.start_switch(self.switch)
 
-    def replace_controller(self, parameters: FarReachParameters | None = None) -> None:
+    def replace_controller(self, configuration: FarReachConfiguration | None = None) -> None:
         """A new controller takes over, with an emptied switch."""
         self.end_controller()
-        self.control = self.control_type(self.topology, parameters or self.parameters)
+        self.control = self.control_type(self.topology, *(configuration or self.configuration))
         self.start_controller()
 
     def cached(self) -> set[bytes]:

@@ -7,17 +7,16 @@ from netkv.control.base import MILLISECOND, SECOND
 from netkv.kits.write_back.entries import Candidate
 from netkv.model.messages import Op
 from netkv.schemes.farreach.control_plane import FarReach
-from netkv.schemes.farreach.parameters import FarReachParameters
 from tests.schemes import traps
 from tests.schemes.farreach.farreach_load import KEYS, stocked_rack
-from tests.schemes.farreach.farreach_rack import Rack
+from tests.schemes.farreach.farreach_rack import DEFAULTS, Rack
 
-OPTIONS = FarReachParameters(
-    capacity=4,
+CONFIGURATION = DEFAULTS.changed(
+    cache_entries=4,
     sample_rate=1.0,
     hot_threshold=3,
-    epoch=100 * MILLISECOND,
-    snapshot_period=0,
+    epoch=0.1,
+    snapshot_period=0.0,
     collect_patience=200 * MILLISECOND,
     drawn=4,
 )
@@ -29,7 +28,7 @@ Script = Callable[[type[FarReach]], str]
 
 
 def make_rack(control: type[FarReach], **options: Any) -> Rack:
-    return stocked_rack(OPTIONS, control=control, **options)
+    return stocked_rack(CONFIGURATION, control=control, **options)
 
 
 def read(rack: Rack, client: int, key: bytes = KEY) -> bytes | str | None:

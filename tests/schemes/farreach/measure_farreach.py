@@ -28,7 +28,7 @@ from netkv.kits.write_back.record import Record, pack
 from netkv.model.messages import Bit, Message, Op, Stamp, decode, encode
 from netkv.model.topology import CONTROLLER_IP, SERVICE_IP, Topology, client_ip
 from netkv.schemes.farreach.control_plane import FarReach
-from netkv.schemes.farreach.parameters import FarReachParameters
+from tests.schemes.farreach.farreach_rack import DEFAULTS
 from tests.schemes.scripted_rack import key_of
 
 KEYS = 10_000
@@ -41,11 +41,11 @@ PIECE = 6
 class Script:
     """Answers everything at once; counts the time spent in the control plane."""
 
-    def __init__(self, keys: int, period: int) -> None:
-        self.parameters = FarReachParameters(
-            capacity=keys, snapshot_period=period, epoch=1000 * SECOND, numbers_per_second=1 << 24
+    def __init__(self, keys: int, period: float) -> None:
+        self.configuration = DEFAULTS.changed(
+            cache_entries=keys, snapshot_period=period, epoch=1000.0, numbers_per_second=1 << 24
         )
-        self.control = FarReach(Topology.of_ports([1], range(2, 130)), self.parameters)
+        self.control = FarReach(Topology.of_ports([1], range(2, 130)), *self.configuration)
         self.keys = [key_of(number) for number in range(keys)]
         self.now = SECOND
         self.seconds = 0.0
@@ -115,7 +115,7 @@ class Script:
 def snapshot(script: Script) -> float:
     """One snapshot, saved and released; microseconds for each entry."""
     before = script.control.statistics().get("snapshots", 0)
-    script.now += script.parameters.snapshot_period
+    script.now += script.configuration.options.snapshot_period_ns
     micros = script.measure(Timer())
     assert script.control.statistics()["snapshots"] == before + 1
     return micros
@@ -123,7 +123,7 @@ def snapshot(script: Script) -> float:
 
 def main() -> None:
     """Measure and print."""
-    script = Script(KEYS, 10 * SECOND)
+    script = Script(KEYS, 10.0)
     print(f"preload {script.seconds / KEYS * 1e6:.1f} us a key")
     assert script.control.statistics()["cached"] == KEYS
     for _ in range(5):

@@ -16,14 +16,13 @@ from netkv.control.base import (
 )
 from netkv.model.messages import Message, Op, Status
 from netkv.model.topology import CPU_PORT
-from netkv.schemes.farreach.parameters import FarReachParameters
 from tests.schemes.farreach.farreach_load import stocked_rack
-from tests.schemes.farreach.farreach_rack import IMPAIRED, UNIMPAIRED, Rack
+from tests.schemes.farreach.farreach_rack import DEFAULTS, IMPAIRED, UNIMPAIRED, Rack
 from tests.schemes.scripted_rack import key_of, observing
 
 KEYS = [key_of(number) for number in range(40)]
-OPTIONS = FarReachParameters(
-    capacity=8, sample_rate=1.0, hot_threshold=3, snapshot_period=0, drawn=8
+CONFIGURATION = DEFAULTS.changed(
+    cache_entries=8, sample_rate=1.0, hot_threshold=3, snapshot_period=0.0, drawn=8
 )
 LOOKUP = "NetkvIngress.lookup.cache"
 PORTS = "NetkvIngress.ingress_pipeline.ports"
@@ -32,7 +31,7 @@ ABOUT_ENTRIES = (Op.FILL, Op.VALIDATE, Op.EVICT, Op.RETIRE)
 
 
 def make_rack(seed: int = 0, **options: Any) -> Rack:
-    return stocked_rack(OPTIONS, seed, KEYS, **options)
+    return stocked_rack(CONFIGURATION, seed, KEYS, **options)
 
 
 def make_hot(rack: Rack, key: bytes, times: int = 6) -> None:
@@ -46,7 +45,7 @@ def inserted(write: TableWrite) -> bool:
 
 
 def test_start_writes_pipelines_sessions_and_settings() -> None:
-    rack = Rack(replace(OPTIONS, pipelines=4, sample_rate=0.25), clients=3, servers=2)
+    rack = Rack(CONFIGURATION.changed(pipelines=4, sample_rate=0.25), clients=3, servers=2)
     writes: list[TableWrite] = []
     rack.refuse = observing(writes.append)
     rack.start()
@@ -160,7 +159,7 @@ def test_offers_are_rejected_while_the_switch_is_closed() -> None:
 
 
 def test_entry_is_free_after_a_refused_lookup_write() -> None:
-    rack = make_rack(capacity=1).start()
+    rack = make_rack(cache_entries=1).start()
     rack.refuse = inserted
     assert offer(rack, KEYS[0]) is Status.OK
     rack.run(10 * MILLISECOND)
@@ -171,7 +170,7 @@ def test_entry_is_free_after_a_refused_lookup_write() -> None:
 
 
 def test_entry_is_not_reused_if_its_deletion_is_refused() -> None:
-    rack = make_rack(capacity=1, hot_threshold=2).start()
+    rack = make_rack(cache_entries=1, hot_threshold=2).start()
     make_hot(rack, KEYS[0])
     rack.refuse = lambda write: isinstance(write, DeleteEntry)
     rack.run(SECOND)
@@ -183,7 +182,7 @@ def test_entry_is_not_reused_if_its_deletion_is_refused() -> None:
 
 
 def test_entry_with_a_later_generation_is_set_aside() -> None:
-    rack = make_rack(capacity=2).start()
+    rack = make_rack(cache_entries=2).start()
     rack.switch.ask_about(Op.FILL, KEYS[0], 0, 1 << 30)
     assert offer(rack, KEYS[0]) is Status.OK
     rack.run(10 * MILLISECOND)
@@ -195,7 +194,7 @@ def test_entry_with_a_later_generation_is_set_aside() -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_preload_completes_on_an_impaired_network(seed: int) -> None:
-    rack = make_rack(seed, capacity=32, pipelines=2, max_in_flight=8)
+    rack = make_rack(seed, cache_entries=32, pipelines=2, max_in_flight=8)
     rack.net, rack.channel = replace(IMPAIRED), replace(IMPAIRED)
     rack.start(preload=tuple(KEYS[:32]))
     lost = rack.control.statistics().get("not_fetched", 0)
@@ -209,7 +208,7 @@ def test_preload_completes_on_an_impaired_network(seed: int) -> None:
 
 def test_late_copies_of_controller_messages_have_no_effect() -> None:
     # The key is evicted and admitted again; then messages of its first generation arrive.
-    rack = make_rack(capacity=1, hot_threshold=2).start()
+    rack = make_rack(cache_entries=1, hot_threshold=2).start()
     make_hot(rack, KEYS[0])
     make_hot(rack, KEYS[0])
     rack.run(SECOND)

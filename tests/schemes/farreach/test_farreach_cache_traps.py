@@ -50,7 +50,7 @@ def pipelines_delete_a_key_one_by_one(control: type[FarReach]) -> str:
 
 
 def lookup_entry_cannot_be_deleted(control: type[FarReach]) -> str:
-    rack = make_rack(control, pipelines=2, capacity=1).start(preload=(KEY,))
+    rack = make_rack(control, pipelines=2, cache_entries=1).start(preload=(KEY,))
     rack.refuse = lambda write: isinstance(write, DeleteEntry)
     evict(rack, KEY, Candidate(KEYS[1]))
     rack.run(SECOND)
@@ -75,7 +75,7 @@ def preload_on_a_lossy_network(control: type[FarReach]) -> str:
 
 
 def entry_is_filled_for_another_key(control: type[FarReach]) -> str:
-    rack = make_rack(control, capacity=1).start(preload=(KEY,))
+    rack = make_rack(control, cache_entries=1).start(preload=(KEY,))
     evict(rack, KEY)
     rack.run(50 * MILLISECOND)
     rack.handle(Preload((KEYS[1],)))

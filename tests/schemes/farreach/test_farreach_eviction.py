@@ -7,25 +7,24 @@ import pytest
 
 from netkv.control.base import MILLISECOND, SECOND, DeleteEntry, PacketIn
 from netkv.model.messages import Message, Op, encode
-from netkv.schemes.farreach.parameters import FarReachParameters
 from tests.schemes.farreach.farreach_load import KEYS, SMALL, Load, stocked_rack
-from tests.schemes.farreach.farreach_rack import IMPAIRED, UNIMPAIRED, Rack, is_valid
+from tests.schemes.farreach.farreach_rack import DEFAULTS, IMPAIRED, UNIMPAIRED, Rack, is_valid
 from tests.schemes.scripted_rack import Hop
 
-OPTIONS = FarReachParameters(
-    capacity=2,
+CONFIGURATION = DEFAULTS.changed(
+    cache_entries=2,
     sample_rate=1.0,
     hot_threshold=3,
-    epoch=100 * MILLISECOND,
-    snapshot_period=0,
+    epoch=0.1,
+    snapshot_period=0.0,
     drawn=8,
 )
 EVICTION = (Op.EVICT, Op.RESTORE, Op.RETIRE)
 
 
 def make_rack(seed: int = 0, **options: Any) -> Rack:
-    rack = stocked_rack(OPTIONS, seed, **options)
-    return rack.start(preload=tuple(KEYS[: rack.parameters.capacity]))
+    rack = stocked_rack(CONFIGURATION, seed, **options)
+    return rack.start(preload=tuple(KEYS[: rack.configuration.options.cache_entries]))
 
 
 def make_hot(rack: Rack, key: bytes, times: int = 6) -> None:
@@ -39,7 +38,7 @@ def evict(rack: Rack, key: bytes) -> None:
     for other in KEYS:
         if key not in rack.cached():
             return
-        rack.run(rack.parameters.epoch)
+        rack.run(rack.configuration.options.epoch_ns)
         for warm in rack.cached() - {key}:
             make_hot(rack, warm, 5)
         make_hot(rack, other)
@@ -55,7 +54,7 @@ def sent(rack: Rack, key: bytes) -> list[Op]:
 
 def test_coldest_entry_is_evicted_for_a_hot_key() -> None:
     rack = make_rack()
-    rack.run(rack.parameters.epoch)
+    rack.run(rack.configuration.options.epoch_ns)
     make_hot(rack, KEYS[1], 5)
     make_hot(rack, KEYS[5])
     assert rack.cached() == {KEYS[1], KEYS[5]}
@@ -64,7 +63,7 @@ def test_coldest_entry_is_evicted_for_a_hot_key() -> None:
 
 def test_entries_hotter_than_the_threshold_are_not_evicted() -> None:
     rack = make_rack(hot_threshold=4)
-    rack.run(rack.parameters.epoch)
+    rack.run(rack.configuration.options.epoch_ns)
     make_hot(rack, KEYS[0], 8)
     make_hot(rack, KEYS[1], 8)
     make_hot(rack, KEYS[5], 8)
@@ -114,7 +113,7 @@ def test_record_is_served_while_its_server_is_down() -> None:
     rack.put(1, KEYS[0], b"only the switch")
     shim = rack.shims[rack.topology.owner(KEYS[0]).index]
     shim.up = False
-    rack.run(rack.parameters.epoch)
+    rack.run(rack.configuration.options.epoch_ns)
     other = next(k for k in KEYS[2:] if rack.topology.owner(k) != rack.topology.owner(KEYS[0]))
     make_hot(rack, KEYS[1], 5)
     make_hot(rack, other)
@@ -131,14 +130,14 @@ def test_record_is_served_while_its_server_is_down() -> None:
 
 
 def test_evictions_to_a_dead_server_do_not_block_other_keys() -> None:
-    rack = make_rack(capacity=8, max_in_flight=2, tries=2, drawn=8)
+    rack = make_rack(cache_entries=8, max_in_flight=2, tries=2, drawn=8)
     dead = rack.shims[0]
     for key in KEYS[:8]:
         rack.put(1, key, b"dirty")
     dead.up = False
     alive = [key for key in KEYS if rack.topology.owner(key).index == 1]
     for _ in range(30):
-        rack.run(rack.parameters.epoch)
+        rack.run(rack.configuration.options.epoch_ns)
         for key in alive[-4:]:
             make_hot(rack, key, 4)
     assert set(alive[-4:]) <= rack.cached()
@@ -163,7 +162,7 @@ def test_write_lost_during_an_eviction_keeps_the_record() -> None:
         return message.op is Op.PUT and message.value == b"lost" and to_server
 
     rack.lost = lost
-    rack.run(rack.parameters.epoch)
+    rack.run(rack.configuration.options.epoch_ns)
     make_hot(rack, KEYS[1], 5)
     make_hot(rack, KEYS[5])
     assert restores
@@ -187,7 +186,7 @@ def test_delete_is_not_undone_by_an_older_eviction() -> None:
         return hop.op is Op.RESTORE
 
     rack.lost = lost
-    rack.run(rack.parameters.epoch)
+    rack.run(rack.configuration.options.epoch_ns)
     make_hot(rack, KEYS[1], 5)
     make_hot(rack, KEYS[5])
     rack.delete(2, KEYS[0])
@@ -201,8 +200,8 @@ def test_delete_is_not_undone_by_an_older_eviction() -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_evictions_on_an_impaired_network_cause_no_violation(seed: int) -> None:
-    options = replace(SMALL, hot_threshold=5, snapshot_period=0, pipelines=(1, 2)[seed % 2])
-    rack = Rack(options, seed, net=replace(IMPAIRED), channel=replace(IMPAIRED))
+    configuration = SMALL.changed(hot_threshold=5, snapshot_period=0.0, pipelines=(1, 2)[seed % 2])
+    rack = Rack(configuration, seed, net=replace(IMPAIRED), channel=replace(IMPAIRED))
     rack.start(preload=tuple(KEYS[:4]))
     load = Load(rack)
     rack.run(4 * SECOND)
@@ -213,7 +212,7 @@ def test_evictions_on_an_impaired_network_cause_no_violation(seed: int) -> None:
     statistics = rack.control.statistics()
     assert statistics["evictions"] > 5
     assert statistics["in_flight"] == 0
-    assert statistics["cached"] + statistics["free_entries"] == SMALL.capacity
+    assert statistics["cached"] + statistics["free_entries"] == SMALL.options.cache_entries
     assert rack.violations() == []
 
 
@@ -232,14 +231,14 @@ def admit_and_evict(rack: Rack) -> None:
 
 
 def test_controller_crash_during_evictions_loses_nothing() -> None:
-    options = replace(OPTIONS, hot_threshold=2, max_in_flight=1)
-    whole = stocked_rack(options)
+    configuration = CONFIGURATION.changed(hot_threshold=2, max_in_flight=1)
+    whole = stocked_rack(configuration)
     admit_and_evict(whole)
     assert whole.control.statistics()["evictions"] >= 3
     assert whole.control.statistics()["records_restored"] >= 2
-    first = stocked_rack(options).start(preload=tuple(KEYS[:2])).steps
+    first = stocked_rack(configuration).start(preload=tuple(KEYS[:2])).steps
     for step in range(first, whole.steps):
-        rack = stocked_rack(options)
+        rack = stocked_rack(configuration)
         rack.steps_left = step
         admit_and_evict(rack)
         if rack.controller_down:

@@ -12,8 +12,8 @@ from tests.schemes.farreach.farreach_rack import IMPAIRED, Rack
 @pytest.mark.parametrize("pipelines", [1, 2, 4])
 @pytest.mark.parametrize("rough", [False, True])
 def test_crashes_snapshots_and_evictions_cause_no_violation(pipelines: int, rough: bool) -> None:
-    options = replace(SMALL, hot_threshold=6, pipelines=pipelines, sample_rate=1.0)
-    rack = Rack(options, pipelines, clients=3, servers=3)
+    configuration = SMALL.changed(hot_threshold=6, pipelines=pipelines, sample_rate=1.0)
+    rack = Rack(configuration, pipelines, clients=3, servers=3)
     if rough:
         rack.net, rack.channel = replace(IMPAIRED), replace(IMPAIRED)
     for key in KEYS:
@@ -36,12 +36,14 @@ def test_crashes_snapshots_and_evictions_cause_no_violation(pipelines: int, roug
 
 
 def test_write_to_a_preloaded_key_survives_its_eviction() -> None:
-    options = replace(SMALL, capacity=2, hot_threshold=3, sample_rate=1.0, snapshot_period=0)
-    rack = stocked_rack(options).start(preload=tuple(KEYS[:2]))
+    configuration = SMALL.changed(
+        cache_entries=2, hot_threshold=3, sample_rate=1.0, snapshot_period=0.0
+    )
+    rack = stocked_rack(configuration).start(preload=tuple(KEYS[:2]))
     assert rack.put(1, KEYS[0], b"in the switch").cache_hit
     assert rack.get(2, KEYS[0]) == b"in the switch"
     for key in KEYS[5:9]:
-        rack.run(options.epoch)
+        rack.run(configuration.options.epoch_ns)
         for _ in range(6):
             rack.get(1, key)
         rack.run(20 * MILLISECOND)

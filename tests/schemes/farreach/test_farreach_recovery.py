@@ -10,17 +10,16 @@ from netkv.kits.write_back.record import Record
 from netkv.model.messages import Bit, Message, Op, Stamp, encode
 from netkv.model.topology import CONTROLLER_IP
 from netkv.schemes.farreach.checkpoint_format import Client, State, from_bytes, to_bytes
-from netkv.schemes.farreach.parameters import FarReachParameters
 from tests.schemes.farreach.farreach_load import KEYS, SMALL, Load, stocked_rack
-from tests.schemes.farreach.farreach_rack import IMPAIRED, Rack
+from tests.schemes.farreach.farreach_rack import DEFAULTS, IMPAIRED, Rack
 from tests.schemes.scripted_rack import Hop
 
-OPTIONS = FarReachParameters(
-    capacity=8,
+CONFIGURATION = DEFAULTS.changed(
+    cache_entries=8,
     sample_rate=1.0,
     hot_threshold=3,
-    epoch=100 * MILLISECOND,
-    snapshot_period=SECOND,
+    epoch=0.1,
+    snapshot_period=1.0,
     collect_patience=SECOND,
     drawn=8,
     tries=4,
@@ -29,7 +28,7 @@ KEY = KEYS[0]
 
 
 def make_rack(seed: int = 0, **options: Any) -> Rack:
-    return stocked_rack(OPTIONS, seed, **options).start(preload=tuple(KEYS[:4]))
+    return stocked_rack(CONFIGURATION, seed, **options).start(preload=tuple(KEYS[:4]))
 
 
 def saved(rack: Rack) -> State:
@@ -48,7 +47,7 @@ def stored(rack: Rack, key: bytes = KEY) -> Record:
 
 def restart_with(state: State, *preserved: Record) -> Rack:
     """A rack with a saved state of the controller and preserved records of clients 1, 2, …"""
-    rack = Rack(OPTIONS)
+    rack = Rack(CONFIGURATION)
     rack.disk = to_bytes(
         replace(state, clients=tuple(Client(p.ip) for p in rack.processes.values()))
     )
@@ -111,7 +110,7 @@ def test_preserved_delete_replays_as_a_delete() -> None:
 
 
 def test_older_record_does_not_replace_the_servers_record() -> None:
-    rack = Rack(OPTIONS)
+    rack = Rack(CONFIGURATION)
     rack.shims[rack.topology.owner(KEY).index].store[KEY] = record(12, b"at the server")
     rack.checker.written[KEY, b"at the server"] = (2, 12)
     rack.disk = to_bytes(State(2, snapshot=1, records=(record(8),)))
@@ -154,7 +153,7 @@ def test_recovery_reports_its_phases_and_counts() -> None:
 
 
 def test_hundreds_of_records_are_collected_on_a_bad_network() -> None:
-    rack = Rack(OPTIONS, clients=3)
+    rack = Rack(CONFIGURATION, clients=3)
     rack.channel, rack.net = replace(IMPAIRED), replace(IMPAIRED)
     many = [Record(key, 2, 1 + number, 0, b"%d" % number) for number, key in enumerate(MANY_KEYS)]
     for number, process in enumerate(rack.processes.values()):
@@ -219,7 +218,7 @@ def test_incarnation_rises_periodically_also_at_clients() -> None:
 
 def test_incarnation_rises_above_any_that_a_server_knows() -> None:
     # As if the saved state had been lost, but not the servers' records.
-    rack = Rack(OPTIONS)
+    rack = Rack(CONFIGURATION)
     for key in KEYS[:2]:
         rack.shims[rack.topology.owner(key).index].store[key] = Record(key, 40, 7, 0, b"old")
         rack.checker.written[key, b"old"] = (40, 7)
@@ -235,7 +234,7 @@ def test_incarnation_rises_above_any_that_a_server_knows() -> None:
 
 
 def test_client_is_saved_before_its_hello_is_answered() -> None:
-    rack = Rack(OPTIONS)
+    rack = Rack(CONFIGURATION)
     rack.save_time = 200 * MILLISECOND
     rack.replace_controller()
     recovered(rack)
@@ -399,7 +398,7 @@ def test_unanswered_recovered_does_not_keep_the_switch_closed() -> None:
 
 
 def test_controller_without_saved_state_starts_afresh() -> None:
-    rack = Rack(OPTIONS)
+    rack = Rack(CONFIGURATION)
     rack.replace_controller()
     recovered(rack)
     assert rack.recoveries == []
@@ -409,7 +408,7 @@ def test_controller_without_saved_state_starts_afresh() -> None:
 @pytest.mark.parametrize("data", [b"", b"not ours", bytes(1000), "cut", "flipped"])
 def test_damaged_saved_state_is_refused_with_a_reason(data: bytes | str) -> None:
     whole = to_bytes(State(8, snapshot=3, records=(record(1),)))
-    rack = Rack(OPTIONS)
+    rack = Rack(CONFIGURATION)
     damaged = {"cut": whole[:-1], "flipped": whole[:-1] + bytes([whole[-1] ^ 1])}
     rack.disk = damaged[data] if isinstance(data, str) else data
     rack.replace_controller()
@@ -451,7 +450,7 @@ def test_nothing_is_released_before_it_is_saved() -> None:
 
 
 def test_controller_crash_during_a_release_loses_nothing() -> None:
-    rack = make_rack(capacity=100)
+    rack = make_rack(cache_entries=100)
     rack.handle(Preload(tuple(KEYS)))
     rack.run(100 * MILLISECOND)
     for key in KEYS:
@@ -483,7 +482,7 @@ def write_and_crash(rack: Rack) -> None:
     rack.run(30 * MILLISECOND)
 
 
-FAST_SNAPSHOTS = replace(OPTIONS, snapshot_period=20 * MILLISECOND, max_bulk=2)
+FAST_SNAPSHOTS = CONFIGURATION.changed(snapshot_period=0.02, max_bulk=2)
 
 
 def test_controller_crash_at_any_step_loses_nothing() -> None:
@@ -547,8 +546,8 @@ def test_evicted_record_survives_in_the_controller_alone() -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_crashes_lose_no_acknowledged_write(seed: int) -> None:
-    options = replace(SMALL, hot_threshold=8, pipelines=(1, 2, 4)[seed % 3])
-    rack = Rack(options, seed, clients=3, servers=3)
+    configuration = SMALL.changed(hot_threshold=8, pipelines=(1, 2, 4)[seed % 3])
+    rack = Rack(configuration, seed, clients=3, servers=3)
     if seed % 2:
         rack.net, rack.channel = replace(IMPAIRED), replace(IMPAIRED)
     rack.switch.count_from((1 << 32) - 20)

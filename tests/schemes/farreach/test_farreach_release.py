@@ -8,18 +8,17 @@ import pytest
 from netkv.control.base import MILLISECOND, SECOND, Preload
 from netkv.kits.write_back.record import Record
 from netkv.model.messages import Bit, Message, Op
-from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.release import PAIRS, parts_of
 from tests.schemes.farreach.farreach_load import KEYS, stocked_rack
-from tests.schemes.farreach.farreach_rack import IMPAIRED, Rack
+from tests.schemes.farreach.farreach_rack import DEFAULTS, IMPAIRED, Rack
 from tests.schemes.scripted_rack import Hop, key_of, observing
 
-OPTIONS = FarReachParameters(
-    capacity=8,
+CONFIGURATION = DEFAULTS.changed(
+    cache_entries=8,
     sample_rate=1.0,
     hot_threshold=3,
-    epoch=100 * MILLISECOND,
-    snapshot_period=SECOND,
+    epoch=0.1,
+    snapshot_period=1.0,
     drawn=8,
     tries=4,
 )
@@ -27,7 +26,7 @@ KEY = KEYS[0]
 
 
 def make_rack(seed: int = 0, **options: Any) -> Rack:
-    return stocked_rack(OPTIONS, seed, **options).start(preload=tuple(KEYS[:4]))
+    return stocked_rack(CONFIGURATION, seed, **options).start(preload=tuple(KEYS[:4]))
 
 
 def kept(rack: Rack, client: int) -> set[bytes]:
@@ -96,7 +95,7 @@ def test_release_of_many_keys_has_several_parts() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_all_parts_of_a_release_arrive_on_a_bad_network(seed: int) -> None:
-    rack = make_rack(seed, capacity=300, snapshot_period=2 * SECOND, tries=12)
+    rack = make_rack(seed, cache_entries=300, snapshot_period=2.0, tries=12)
     many = [key_of(number) for number in range(1000, 1200)]
     for key in many:
         rack.store(key, b"x")

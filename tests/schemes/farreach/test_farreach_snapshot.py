@@ -9,20 +9,19 @@ import pytest
 from netkv.control.base import MILLISECOND, SECOND, InsertEntry, ModifyEntry, TableWrite
 from netkv.model.messages import Op, encode
 from netkv.schemes.farreach.checkpoint_format import State, from_bytes
-from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.snapshot_tables import SNAPSHOT
 from tests.schemes.farreach.farreach_load import KEYS, SMALL, Load, stocked_rack
-from tests.schemes.farreach.farreach_rack import IMPAIRED, UNIMPAIRED, Rack
+from tests.schemes.farreach.farreach_rack import DEFAULTS, IMPAIRED, UNIMPAIRED, Rack
 from tests.schemes.farreach.farreach_snapshot_checker import SnapshotChecker
 from tests.schemes.farreach.measure_farreach import Script, snapshot
 from tests.schemes.scripted_rack import Hop
 
-OPTIONS = FarReachParameters(
-    capacity=8,
+CONFIGURATION = DEFAULTS.changed(
+    cache_entries=8,
     sample_rate=1.0,
     hot_threshold=3,
-    epoch=100 * MILLISECOND,
-    snapshot_period=SECOND,
+    epoch=0.1,
+    snapshot_period=1.0,
     original_patience=100 * MILLISECOND,
     drawn=8,
     tries=4,
@@ -30,7 +29,7 @@ OPTIONS = FarReachParameters(
 
 
 def make_rack(seed: int = 0, **options: Any) -> Rack:
-    return stocked_rack(OPTIONS, seed, **options).start(preload=tuple(KEYS[:4]))
+    return stocked_rack(CONFIGURATION, seed, **options).start(preload=tuple(KEYS[:4]))
 
 
 def saved(rack: Rack) -> State:
@@ -84,7 +83,7 @@ def test_snapshot_is_taken_every_period_with_all_writes_before() -> None:
 
 
 def test_no_snapshot_is_taken_if_the_period_is_0() -> None:
-    rack = make_rack(snapshot_period=0)
+    rack = make_rack(snapshot_period=0.0)
     rack.run(30 * SECOND)
     assert "snapshots" not in rack.control.statistics()
 
@@ -114,10 +113,8 @@ def write(rack: Rack, client: int, key: bytes, value: bytes) -> None:
 @pytest.mark.parametrize("pipelines", [1, 2, 4])
 @pytest.mark.parametrize("seed", range(4))
 def test_snapshot_is_the_state_at_one_moment_in_all_pipelines(pipelines: int, seed: int) -> None:
-    options = replace(
-        SMALL, pipelines=pipelines, snapshot_period=40 * MILLISECOND, hot_threshold=15
-    )
-    rack = Rack(options, seed, clients=4, servers=4)
+    configuration = SMALL.changed(pipelines=pipelines, snapshot_period=0.04, hot_threshold=15)
+    rack = Rack(configuration, seed, clients=4, servers=4)
     checker = SnapshotChecker(rack)
     rack.start(preload=tuple(KEYS[:6]))
     load = Load(rack)
@@ -134,11 +131,11 @@ def test_snapshot_is_the_state_at_one_moment_in_all_pipelines(pipelines: int, se
 
 @pytest.mark.parametrize("seed", range(8))
 def test_snapshot_on_an_impaired_network_is_correct_or_missing(seed: int) -> None:
-    options = replace(
-        SMALL, pipelines=(1, 2)[seed % 2], snapshot_period=60 * MILLISECOND, hot_threshold=10
+    configuration = SMALL.changed(
+        pipelines=(1, 2)[seed % 2], snapshot_period=0.06, hot_threshold=10
     )
     rack = Rack(
-        options, seed, clients=4, servers=4, net=replace(IMPAIRED), channel=replace(IMPAIRED)
+        configuration, seed, clients=4, servers=4, net=replace(IMPAIRED), channel=replace(IMPAIRED)
     )
     rack.channel.loss = 0.4
     checker = SnapshotChecker(rack)
@@ -375,7 +372,7 @@ def test_late_answers_to_an_earlier_snapshot_are_ignored() -> None:
 
 def test_cost_of_an_entry_does_not_grow_with_the_snapshot() -> None:
     def micros(entries: int) -> float:
-        script = Script(entries, 10 * SECOND)
+        script = Script(entries, 10.0)
         return min(snapshot(script) for _ in range(3))
 
     assert micros(6000) < 2 * micros(600)

@@ -4,7 +4,6 @@ Every trap runs its script with the original control plane, which must do no har
 mutant, which must do harm. The table of both is in `docs/internals/traps.md`.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,10 +26,8 @@ from tests.schemes.traps import suffered
 
 
 def snapshots_under_writes(control: type[FarReach]) -> str:
-    options = replace(
-        SMALL, pipelines=4, snapshot_period=40 * MILLISECOND, hot_threshold=15, seed=3
-    )
-    rack = Rack(options, 3, clients=4, servers=4, control_type=control)
+    configuration = SMALL.changed(pipelines=4, snapshot_period=0.04, hot_threshold=15, seed=3)
+    rack = Rack(configuration, 3, clients=4, servers=4, control_type=control)
     checker = SnapshotChecker(rack)
     rack.start(preload=tuple(KEYS[:6]))
     load = Load(rack)
@@ -45,7 +42,7 @@ def snapshots_under_writes(control: type[FarReach]) -> str:
 
 
 def snapshots_under_evictions(control: type[FarReach]) -> str:
-    rack = make_rack(control, snapshot_period=30 * MILLISECOND)
+    rack = make_rack(control, snapshot_period=0.03)
     rack.channel = Net(max_delay=8 * MILLISECOND)
     checker = SnapshotChecker(rack)
     rack.start(preload=tuple(KEYS[:4]))
@@ -65,7 +62,7 @@ def snapshots_under_evictions(control: type[FarReach]) -> str:
 
 
 def originals_are_lost(control: type[FarReach]) -> str:
-    rack = make_rack(control, snapshot_period=100 * MILLISECOND, original_patience=20 * MILLISECOND)
+    rack = make_rack(control, snapshot_period=0.1, original_patience=20 * MILLISECOND)
     checker = SnapshotChecker(rack)
     rack.start(preload=(KEY, KEYS[1]))
     rack.lost = lambda hop: hop.op is Op.ORIGINAL
@@ -81,7 +78,7 @@ def originals_are_lost(control: type[FarReach]) -> str:
 
 
 def controller_crashes_before_the_save(control: type[FarReach]) -> str:
-    rack = make_rack(control, snapshot_period=100 * MILLISECOND).start(preload=(KEY,))
+    rack = make_rack(control, snapshot_period=0.1).start(preload=(KEY,))
     rack.put(1, KEY, b"kept by the client")
     rack.save_time = SECOND
     rack.run(300 * MILLISECOND)
@@ -96,7 +93,7 @@ def controller_crashes_before_the_save(control: type[FarReach]) -> str:
 
 
 def controller_crashes_after_a_release(control: type[FarReach]) -> str:
-    rack = make_rack(control, snapshot_period=100 * MILLISECOND).start(preload=(KEY,))
+    rack = make_rack(control, snapshot_period=0.1).start(preload=(KEY,))
     rack.put(1, KEY, b"in the snapshot")
     rack.run(250 * MILLISECOND)
     if KEY in rack.processes[1].preserved:
@@ -106,7 +103,7 @@ def controller_crashes_after_a_release(control: type[FarReach]) -> str:
 
 
 def tombstone_and_an_older_record_in_the_switch(control: type[FarReach]) -> str:
-    rack = make_rack(control, snapshot_period=SECOND).start(preload=(KEY,))
+    rack = make_rack(control, snapshot_period=1.0).start(preload=(KEY,))
     rack.put(1, KEY, b"older")
     shim = rack.shims[rack.topology.owner(KEY).index]
     shim._store_if_later(Record(KEY, 2, rack.switch.outdate(KEY), int(Bit.DELETED), b""))
@@ -115,7 +112,7 @@ def tombstone_and_an_older_record_in_the_switch(control: type[FarReach]) -> str:
 
 
 def client_gets_three_releases_at_once(control: type[FarReach]) -> str:
-    rack = make_rack(control, snapshot_period=SECOND, capacity=8).start(preload=(KEYS[5],))
+    rack = make_rack(control, snapshot_period=1.0, cache_entries=8).start(preload=(KEYS[5],))
     unreachable = rack.processes[1].ip
     rack.lost = lambda hop: hop.op is Op.RELEASE and hop.datagram.destination == unreachable
     rack.run(4500 * MILLISECOND)

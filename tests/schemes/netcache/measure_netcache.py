@@ -21,11 +21,12 @@ from netkv.control.base import (
     Started,
     TableWritten,
 )
+from netkv.control.cache_parameters import CacheParameters
 from netkv.kits.write_through.digests import HotKey
 from netkv.model.messages import CHUNK_BYTES, CacheMetadata, Op, Status, decode, encode
 from netkv.model.topology import CONTROLLER_IP, SERVICE_IP, Topology
 from netkv.schemes.netcache.control_plane import NetCache
-from netkv.schemes.netcache.parameters import NetCacheParameters
+from netkv.schemes.netcache.options import NetCacheOptions
 from tests.schemes.netcache.netcache_rack import encode_hot_key
 from tests.schemes.scripted_rack import LOOKUP, key_of
 
@@ -39,8 +40,8 @@ class Script:
 
     def __init__(self, entries: int, lengths: Iterator[int], rows: int) -> None:
         """`lengths`: the lengths of values in the order of admission."""
-        options = NetCacheParameters(capacity=entries, rows=rows)
-        self.control = NetCache(Topology.of_ports([1], [2] * 128), options)
+        options = NetCacheOptions(cache_entries=entries, cache_rows=rows)
+        self.control = NetCache(Topology.of_ports([1], [2] * 128), options, CacheParameters())
         self.now = 0
         self.seconds = 0.0
         self.generations: dict[bytes, int] = {}
@@ -92,7 +93,7 @@ class Script:
 
 def fill(script: Script) -> float:
     """Preload as many keys as there are entries; microseconds for each."""
-    keys = tuple(script.new_key() for _ in range(script.control.parameters.capacity))
+    keys = tuple(script.new_key() for _ in range(script.control.options.cache_entries))
     script.seconds = 0.0
     script.handle(Preload(keys))
     return script.seconds / len(keys) * 1e6

@@ -27,15 +27,19 @@ from netkv.control.base import (
     SwitchRestarted,
     TableWritten,
 )
+from netkv.control.cache_parameters import CacheParameters
 from netkv.control.forwarding import ForwardingOnly
 from netkv.control.message_numbers import is_newer
 from netkv.kits.write_through.digests import HOT_KEY, HotKey
 from netkv.model.messages import CacheMetadata, Message, Op, Status, decode, encode
 from netkv.model.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP
 from netkv.schemes.netcache.control_plane import NetCache
+from netkv.schemes.netcache.options import NetCacheOptions
+from tests.schemes.configuration import Configuration
 from tests.schemes.scripted_rack import LOOKUP
 from tests.schemes.virtual_rack import Network, VirtualRack
 
+DEFAULTS = Configuration(NetCacheOptions(), CacheParameters())
 LEASE = SECOND
 
 

@@ -13,12 +13,13 @@ from netkv.control.base import (
     Preload,
     TableWritten,
 )
+from netkv.control.slots import MAX_ROWS
 from netkv.kits.write_through.digests import HotKey
 from netkv.model.messages import CacheMetadata, Message, Op, Status, encode
 from netkv.model.topology import CONTROLLER_IP, Topology
 from netkv.schemes.netcache.control_plane import TRIES, NetCache
-from netkv.schemes.netcache.parameters import NetCacheParameters
-from tests.schemes.netcache.netcache_rack import NetCacheRack, encode_hot_key
+from netkv.schemes.netcache.options import NetCacheOptions
+from tests.schemes.netcache.netcache_rack import DEFAULTS, NetCacheRack, encode_hot_key
 from tests.schemes.scripted_rack import LOOKUP, key_of
 from tests.schemes.virtual_rack import Network
 
@@ -29,9 +30,9 @@ IMPAIRED = Network(loss=0.2, duplication=0.2, max_delay=60 * MILLISECOND)
 
 
 def make_rack(
-    network: Network = UNIMPAIRED, seed: int = 0, length: int = 128, **options: object
+    network: Network = UNIMPAIRED, seed: int = 0, length: int = 128, **changes: object
 ) -> NetCacheRack:
-    control = NetCache(TOPOLOGY, NetCacheParameters(**options))  # type: ignore[arg-type]
+    control = NetCache(TOPOLOGY, *DEFAULTS.changed(**changes))
     return NetCacheRack(control, dict.fromkeys(KEYS, length), seed, network)
 
 
@@ -57,9 +58,9 @@ def assert_settled(rack: NetCacheRack) -> None:
     assert statistics["in_flight"] == 0
     assert set(rack.entries) == cached(rack)
     assert all(rack.readable(key) for key in rack.entries)
-    assert len(rack.entries) + statistics["free_entries"] == rack.control.parameters.capacity
+    assert len(rack.entries) + statistics["free_entries"] == rack.control.options.cache_entries
     cells = sum(entry.bitmap.bit_count() for entry in rack.entries.values())
-    assert statistics["free_cells"] == rack.control.parameters.rows * 8 - cells
+    assert statistics["free_cells"] == (rack.control.options.cache_rows or MAX_ROWS) * 8 - cells
 
 
 def test_switch_gets_partition_routes_and_sampling() -> None:
@@ -81,7 +82,7 @@ def test_hot_key_is_served_by_the_switch() -> None:
 
 def test_lookup_entry_is_inserted_between_admit_and_install() -> None:
     """The server blocks writes before the insertion and fills the entry after it."""
-    control = NetCache(TOPOLOGY)
+    control = NetCache(TOPOLOGY, *DEFAULTS)
     rack = NetCacheRack(control, {KEYS[0]: 40})
     rack.start()
     rack.run(100 * MILLISECOND)
@@ -120,7 +121,9 @@ def test_preload_completes_on_an_impaired_network(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_cache_is_consistent_after_restarts_and_faults(seed: int) -> None:
-    rack = make_rack(IMPAIRED, seed, capacity=40, rows=24, max_in_flight=8, hot_threshold=10)
+    rack = make_rack(
+        IMPAIRED, seed, cache_entries=40, cache_rows=24, max_in_flight=8, hot_threshold=10
+    )
     rack.values = {key: rack.random.choice((1, 16, 17, 50, 128, 300)) for key in KEYS}
     rack.start()
     rack.handle(Preload(tuple(KEYS[:30])))
@@ -148,7 +151,7 @@ def test_cache_is_consistent_after_restarts_and_faults(seed: int) -> None:
 
 
 def test_coldest_drawn_entry_is_evicted_for_a_hotter_key() -> None:
-    rack = started(capacity=4, drawn=4)
+    rack = started(cache_entries=4, drawn=4)
     rack.handle(Preload(tuple(KEYS[:4])))
     rack.run_until(rack.control.ready, SECOND)
     rack.counts = {KEYS[0]: 90, KEYS[1]: 20, KEYS[2]: 70, KEYS[3]: 80}
@@ -160,7 +163,7 @@ def test_coldest_drawn_entry_is_evicted_for_a_hotter_key() -> None:
 
 
 def test_hotter_entries_are_not_evicted() -> None:
-    rack = started(capacity=4, drawn=4)
+    rack = started(cache_entries=4, drawn=4)
     rack.handle(Preload(tuple(KEYS[:4])))
     rack.run_until(rack.control.ready, SECOND)
     rack.counts = dict.fromkeys(KEYS[:4], 50)
@@ -171,7 +174,7 @@ def test_hotter_entries_are_not_evicted() -> None:
 
 
 def test_counts_of_different_epochs_are_not_compared() -> None:
-    rack = started(capacity=1)
+    rack = started(cache_entries=1)
     rack.handle(Preload(tuple(KEYS[:1])))
     rack.run_until(rack.control.ready, SECOND)
     # Reported in this epoch, but the counters arrive when the next has begun and all are 0.
@@ -184,7 +187,7 @@ def test_counts_of_different_epochs_are_not_compared() -> None:
 
 
 def test_report_of_another_epoch_asks_for_no_counts() -> None:
-    rack = started(capacity=1)
+    rack = started(cache_entries=1)
     rack.handle(Preload(tuple(KEYS[:1])))
     rack.run_until(rack.control.ready, SECOND)
     for epoch, asks in ((rack.epoch - 1, False), (rack.epoch, True)):
@@ -194,7 +197,7 @@ def test_report_of_another_epoch_asks_for_no_counts() -> None:
 
 
 def test_entry_is_reused_only_after_its_deletion_is_confirmed() -> None:
-    rack = started(capacity=1, rows=1)
+    rack = started(cache_entries=1, cache_rows=1)
     rack.hot(KEYS[0], 100)
     rack.run(50 * MILLISECOND)
     rack.outgrown(KEYS[0])
@@ -297,7 +300,7 @@ def test_number_of_admissions_in_flight_is_limited() -> None:
 
 
 def test_preload_beyond_the_capacity_caches_the_first_keys() -> None:
-    rack = started(capacity=50)
+    rack = started(cache_entries=50)
     rack.handle(Preload(tuple(KEYS)))
     rack.run_until(rack.control.ready, 5 * SECOND)
     assert cached(rack) == set(KEYS[:50])
@@ -313,7 +316,7 @@ def test_refused_lookup_entry_is_freed_and_noted() -> None:
 
 
 def test_entry_is_not_reused_if_its_deletion_is_refused() -> None:
-    rack = started(capacity=2)
+    rack = started(cache_entries=2)
     rack.handle(Preload(tuple(KEYS[:2])))
     rack.run_until(rack.control.ready, SECOND)
     rack.refuse = lambda write: isinstance(write, DeleteEntry)
@@ -334,7 +337,7 @@ def test_controller_is_not_ready_after_a_refused_route() -> None:
 
 
 def test_value_is_moved_to_make_room_for_a_longer_one() -> None:
-    rack = started(capacity=10, rows=2, max_in_flight=1)
+    rack = started(cache_entries=10, cache_rows=2, max_in_flight=1)
     lengths = {0: 48, 1: 80, 2: 48, 3: 16, 4: 96}
     for number, length in lengths.items():
         rack.values[KEYS[number]] = length
@@ -351,7 +354,7 @@ def test_value_is_moved_to_make_room_for_a_longer_one() -> None:
 
 
 def test_hot_key_replaces_another_if_all_cells_are_used() -> None:
-    rack = started(capacity=100, rows=4, drawn=4)
+    rack = started(cache_entries=100, cache_rows=4, drawn=4)
     rack.handle(Preload(tuple(KEYS[:4])))
     rack.run_until(rack.control.ready, SECOND)
     rack.counts = {KEYS[0]: 90, KEYS[1]: 20, KEYS[2]: 70, KEYS[3]: 80}
@@ -423,12 +426,12 @@ def test_hot_keys_beyond_the_queue_limit_are_dropped() -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"capacity": -1}, "capacity"),
-        ({"capacity": 70_000}, "capacity"),
+        ({"cache_entries": -1}, "cache_entries"),
+        ({"cache_entries": 70_000}, "cache_entries"),
         ({"sample_rate": 1.5}, "sample_rate"),
         ({"hot_threshold": 0}, "hot_threshold"),
     ],
 )
 def test_wrong_option_is_named(options: dict[str, Any], named: str) -> None:
     with pytest.raises(ValueError, match=named):
-        NetCacheParameters(**options)
+        NetCacheOptions(**options)

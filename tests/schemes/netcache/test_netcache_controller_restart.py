@@ -5,20 +5,19 @@ import pytest
 from netkv.control.base import MILLISECOND, SECOND, Preload
 from netkv.model.topology import Topology
 from netkv.schemes.netcache.control_plane import NetCache
-from netkv.schemes.netcache.parameters import NetCacheParameters
-from tests.schemes.netcache.netcache_rack import LEASE, NetCacheRack
+from tests.schemes.netcache.netcache_rack import DEFAULTS, LEASE, NetCacheRack
 from tests.schemes.scripted_rack import key_of
 from tests.schemes.virtual_rack import Network
 
 TOPOLOGY = Topology.of_ports([1], [2, 3])
 KEYS = [key_of(i) for i in range(60)]
-SMALL = NetCacheParameters(capacity=4, rows=2, drawn=4, max_in_flight=1)
+SMALL = DEFAULTS.changed(cache_entries=4, cache_rows=2, drawn=4, max_in_flight=1)
 
 
 def new_rack(seed: int, network: Network) -> NetCacheRack:
     lengths = (48, 80, 48, 16, 80, 16)
     values = {key: lengths[i % len(lengths)] for i, key in enumerate(KEYS)}
-    return NetCacheRack(NetCache(TOPOLOGY, SMALL), values, seed, network)
+    return NetCacheRack(NetCache(TOPOLOGY, *SMALL), values, seed, network)
 
 
 def run_all_kinds_of_steps(rack: NetCacheRack) -> None:
@@ -45,9 +44,9 @@ def assert_recovered(rack: NetCacheRack, wanted: list[bytes]) -> None:
     assert all(rack.readable(key) for key in rack.entries)
     statistics = rack.control.statistics()
     assert statistics["in_flight"] == 0
-    assert len(rack.entries) + statistics["free_entries"] == SMALL.capacity
+    assert len(rack.entries) + statistics["free_entries"] == SMALL.options.cache_entries
     cells = sum(entry.bitmap.bit_count() for entry in rack.entries.values())
-    assert statistics["free_cells"] == SMALL.rows * 8 - cells
+    assert statistics["free_cells"] == 2 * 8 - cells
     assert rack.control.statistics()["epoch"] == rack.epoch
 
 
@@ -60,7 +59,7 @@ def run_and_replace(steps_of_controllers: list[int], pause: int) -> NetCacheRack
     run_all_kinds_of_steps(rack)
     for steps in [*steps_of_controllers[1:], None]:
         rack.run(pause)
-        rack.replace_controller(NetCache(TOPOLOGY, SMALL))
+        rack.replace_controller(NetCache(TOPOLOGY, *SMALL))
         rack.steps_left = steps
         rack.handle(Preload(tuple(KEYS[:3])))
         rack.run(20 * MILLISECOND if steps is not None else 0)
@@ -106,16 +105,16 @@ def test_crashes_on_an_impaired_network_leave_no_stale_state(seed: int) -> None:
             rack.run(rack.random.randrange(50 * MILLISECOND))
         rack.steps_left = rack.random.randrange(50)
         rack.run(rack.random.randrange(300 * MILLISECOND))
-        rack.replace_controller(NetCache(TOPOLOGY, SMALL))
+        rack.replace_controller(NetCache(TOPOLOGY, *SMALL))
     rack.network = Network()
     rack.handle(Preload(tuple(KEYS[:3])))
     assert_recovered(rack, KEYS[:3])
 
 
 def test_servers_accept_message_numbers_of_a_new_controller() -> None:
-    options = NetCacheParameters(capacity=100)
+    configuration = DEFAULTS.changed(cache_entries=100)
     keys = [key_of(i) for i in range(3000)]
-    rack = NetCacheRack(NetCache(TOPOLOGY, options), dict.fromkeys(keys, 128))
+    rack = NetCacheRack(NetCache(TOPOLOGY, *configuration), dict.fromkeys(keys, 128))
     rack.start()
     rack.run(100 * MILLISECOND)
     for number in range(0, 3000, 100):
@@ -123,7 +122,7 @@ def test_servers_accept_message_numbers_of_a_new_controller() -> None:
             rack.hot(key, 100)
             rack.run(2 * MILLISECOND)
     assert len(rack.sent) > 5000
-    rack.replace_controller(NetCache(TOPOLOGY, options))
+    rack.replace_controller(NetCache(TOPOLOGY, *configuration))
     before = len(rack.sent)
     rack.handle(Preload(tuple(keys[:100])))
     rack.run_until(rack.control.ready, 10 * SECOND)
@@ -138,7 +137,7 @@ def test_late_messages_of_the_old_controller_have_no_effect() -> None:
     rack.run(60 * MILLISECOND)
     run_all_kinds_of_steps(rack)
     old = [message for message in rack.sent if message.op.name in ("ADMIT", "INSTALL", "EVICTED")]
-    rack.replace_controller(NetCache(TOPOLOGY, SMALL))
+    rack.replace_controller(NetCache(TOPOLOGY, *SMALL))
     rack.handle(Preload(tuple(KEYS[:3])))
     rack.run_until(rack.control.ready, SECOND)
     rack.windows.clear()  # so that the servers do not detect the copies

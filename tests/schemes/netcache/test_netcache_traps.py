@@ -26,10 +26,9 @@ from netkv.control.base import (
 from netkv.model.messages import CacheMetadata, Message, Op, decode, encode
 from netkv.model.topology import CONTROLLER_IP, Topology
 from netkv.schemes.netcache.control_plane import NetCache
-from netkv.schemes.netcache.parameters import NetCacheParameters
 from tests.schemes import mutants, traps
 from tests.schemes.mutants import Mutant, message_of
-from tests.schemes.netcache.netcache_rack import NetCacheRack
+from tests.schemes.netcache.netcache_rack import DEFAULTS, NetCacheRack
 from tests.schemes.scripted_rack import LOOKUP, key_of
 from tests.schemes.traps import count_every_copy, suffered
 from tests.schemes.virtual_rack import Network
@@ -139,7 +138,7 @@ def make_rack(
 ) -> NetCacheRack:
     """A rack that is up, without cached keys."""
     rack = NetCacheRack(
-        control(TOPOLOGY, NetCacheParameters(**options)), dict.fromkeys(KEYS, 128), seed
+        control(TOPOLOGY, *DEFAULTS.changed(**options)), dict.fromkeys(KEYS, 128), seed
     )
     rack.start()
     rack.run_until(rack.control.ready, SECOND)
@@ -173,7 +172,7 @@ def messages_are_duplicated(control: type[NetCache]) -> str:
 
 
 def entry_cannot_be_deleted(control: type[NetCache]) -> str:
-    rack = make_rack(control, capacity=1, rows=1)
+    rack = make_rack(control, cache_entries=1, cache_rows=1)
     cache(rack, KEYS[0])
     rack.refuse = lambda write: isinstance(write, DeleteEntry)
     rack.outgrown(KEYS[0])

@@ -12,14 +12,15 @@ import pytest
 
 from netkv import _engine
 from netkv.control import base
+from netkv.control.cache_parameters import CacheParameters
 from netkv.kits.write_through.digests import decode_hot_key
 from netkv.model.messages import CacheMetadata, Datagram, Load, Message, Op, decode, encode
 from netkv.model.network import Network, spine_leaf
 from netkv.model.topology import CPU_PORT, SERVICE_IP, client_ip, server_ip
 from netkv.p4rt import p4info
 from netkv.schemes.distcache.control_plane import DistCache
-from netkv.schemes.distcache.parameters import TIME_UNIT, DistCacheParameters
-from netkv.schemes.distcache.switches import upper_number
+from netkv.schemes.distcache.options import DistCacheOptions
+from netkv.schemes.distcache.switches import TIME_UNIT, upper_number
 from netkv.sim.tables import Tables
 from tests.checksums import with_udp_checksum
 from tests.p4programs.defects import Patch, compiled
@@ -31,11 +32,9 @@ NO_ROUTE = 4
 EXECUTORS = ("interpreter", "compiled")
 EDGE, SPINE, OTHER_SPINE, LEAF = "edge-0", "spine-0", "spine-1", "leaf-0"
 PROGRAMS = {EDGE: "client", SPINE: "spine", LEAF: "leaf"}
-HALF_LIFE = 1 << 24
-"""In units of time of the program, hours: a test takes no part of it that counts."""
-PARAMETERS = DistCacheParameters(
-    sample_rate=1.0, hot_threshold=4, load_half_life=HALF_LIFE * TIME_UNIT
-)
+HALF_LIFE = 3600 * base.SECOND // TIME_UNIT
+"""In units of time of the program, an hour: a test takes no part of it that counts."""
+OPTIONS = DistCacheOptions(sample_rate=1.0, hot_threshold=4, load_half_life=3600.0)
 
 
 @cache
@@ -46,7 +45,7 @@ def network() -> Network:
 @cache
 def tables(switch: str) -> tuple[base.TableWrite, ...]:
     """The writes of the control plane to a switch, with all switches in service."""
-    control = DistCache(network(), PARAMETERS)
+    control = DistCache(network(), OPTIONS, CacheParameters())
     events: list[base.Event] = [base.Started()]
     events += [base.SwitchRestarted(plan.name) for plan in network().switches]
     writes = []

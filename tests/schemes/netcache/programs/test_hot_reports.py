@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from netkv import _engine
+from netkv.control.cache_parameters import CacheParameters
 from netkv.kits.write_through.digests import decode_hot_key
 from netkv.model.messages import CacheMetadata, Message, Op, encode
 from netkv.model.topology import CPU_PORT, SERVICE_IP
 from netkv.schemes.netcache.control_plane import NetCache
-from netkv.schemes.netcache.parameters import NetCacheParameters
+from netkv.schemes.netcache.options import NetCacheOptions
 from netkv.sim.tables import Tables
 from tests.p4programs.defects import compiled
 from tests.p4programs.stf import CLIENT_1, EDGES, TOPOLOGY, packet_out
@@ -25,8 +26,8 @@ class Reads:
         bundle = compiled("netcache/netcache.p4", None)
         self._switch = _engine.Switch(bundle, 0, executor)
         self._tables = Tables(self._switch, bundle)
-        options = NetCacheParameters(sample_rate=1.0, hot_threshold=THRESHOLD)
-        for write in NetCache(TOPOLOGY, options).tables():
+        options = NetCacheOptions(sample_rate=1.0, hot_threshold=THRESHOLD)
+        for write in NetCache(TOPOLOGY, options, CacheParameters()).tables():
             assert not self._tables.carry_out(write, 0)
 
     def epoch(self, number: int) -> None:

@@ -27,7 +27,7 @@ EVERY = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS.keys(
 
 
 def nocache(network: Network) -> SwitchedNetwork:
-    return filled(SwitchedNetwork(network, "nocache", ForwardingOnly))
+    return filled(SwitchedNetwork(network, "forwarding", ForwardingOnly))
 
 
 def netcache(network: Network) -> SwitchedNetwork:

@@ -9,7 +9,7 @@ from netkv.model.network import Network, rack, racks, spine_leaf
 from netkv.model.topology import Topology
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
-from tests.control.switched_network import SwitchedNetwork
+from tests.control.switched_network import SwitchedNetwork, bundle
 from tests.schemes.scripted_rack import key_of
 
 KEYS = [key_of(i) for i in range(40)]
@@ -27,14 +27,14 @@ EVERY = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS.keys(
 
 
 def nocache(network: Network) -> SwitchedNetwork:
-    return filled(SwitchedNetwork(network, "forwarding", ForwardingOnly))
+    return filled(SwitchedNetwork(network, bundle("forwarding"), ForwardingOnly))
 
 
 def netcache(network: Network) -> SwitchedNetwork:
     def control(topology: Topology) -> NetCache:
         return NetCache(topology, NetCacheParameters(capacity=64, hot_threshold=HOT))
 
-    return filled(SwitchedNetwork(network, "netcache", control, "netcache"))
+    return filled(SwitchedNetwork(network, bundle("netcache"), control, "netcache"))
 
 
 def filled(switched: SwitchedNetwork) -> SwitchedNetwork:

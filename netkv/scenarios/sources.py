@@ -64,8 +64,9 @@ class Source:
     @property
     def options(self) -> dict[str, Any]:
         """All options, as data of the caller's own."""
-        found: dict[str, Any] = {}
-        for part in reversed(self.parts):
+        *extending, root = self.parts
+        found = root.options
+        for part in reversed(extending):
             found.pop("name", None)
             found = merged(found, part.options)
         return copy.deepcopy(found)

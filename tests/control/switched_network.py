@@ -51,27 +51,32 @@ class SwitchedNetwork(ScriptedRack[Switch]):
     def __init__(
         self,
         network: plans.Network,
-        program: str,
+        program: bytes,
         control: Callable[[Topology], ControlPlane],
         role: str = "plain",
     ) -> None:
-        self.set_up(network, lambda plan: Switch(plan, bundle(program)), seed=0)
+        self.set_up(network, lambda plan: Switch(plan, program), seed=0)
         self.controls = {plan.name: control(plan.topology) for plan in network.switches}
         self.hops: list[Hop] = []
         """All hops since the last `ask`."""
         self.digests: dict[str, int] = dict.fromkeys(self.switches, 0)
         self.replies: list[Message] = []
         self.catches = self._record
+        self._role = role
+        self.servers: dict[str, RoleHost[_engine.ServerRole]] = {}
+        self.add_hosts()
+        self.handle(Started())
+        self.settle()
+
+    def add_hosts(self) -> None:
+        """Add the servers, and clients that record their replies."""
         count = len(self.topology.servers)
-        self.servers = {}
-        for at in network.hosts:
+        for at in self.network.hosts:
             if at.is_server:
-                server = _engine.ServerRole(role, at.host.index, count)
+                server = _engine.ServerRole(self._role, at.host.index, count)
                 self.servers[at.name] = RoleHost(self, at.name, server)
             else:
                 self.hosts[at.name] = self._on_client
-        self.handle(Started())
-        self.settle()
 
     def _record(self, hop: Hop) -> bool:
         self.hops.append(hop)

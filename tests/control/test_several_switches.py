@@ -10,7 +10,7 @@ from netkv.model.network import Network, rack, racks, spine_leaf
 from netkv.model.topology import Topology
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.options import NetCacheOptions
-from tests.control.switched_network import SwitchedNetwork
+from tests.control.switched_network import SwitchedNetwork, bundle
 from tests.schemes.scripted_rack import key_of
 
 KEYS = [key_of(i) for i in range(40)]
@@ -28,7 +28,7 @@ EVERY = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS.keys(
 
 
 def nocache(network: Network) -> SwitchedNetwork:
-    return filled(SwitchedNetwork(network, "nocache", ForwardingOnly))
+    return filled(SwitchedNetwork(network, bundle("forwarding"), ForwardingOnly))
 
 
 def netcache(network: Network) -> SwitchedNetwork:
@@ -36,7 +36,7 @@ def netcache(network: Network) -> SwitchedNetwork:
         options = NetCacheOptions(cache_entries=64, hot_threshold=HOT)
         return NetCache(topology, options, CacheParameters())
 
-    return filled(SwitchedNetwork(network, "netcache", control, "netcache"))
+    return filled(SwitchedNetwork(network, bundle("netcache"), control, "netcache"))
 
 
 def filled(switched: SwitchedNetwork) -> SwitchedNetwork:

@@ -17,7 +17,7 @@ from netkv.model.messages import Message, Op, decode, encode
 from netkv.model.network import rack
 from netkv.model.topology import SERVICE_IP, client_ip
 from netkv.roles import sequence_stamp
-from tests.control.switched_network import SwitchedNetwork
+from tests.control.switched_network import SwitchedNetwork, bundle
 from tests.examples.write_around import files, install
 
 KEY = bytes(range(16))
@@ -42,7 +42,7 @@ class SwitchUnderTest:
 
     def __init__(self, program: str) -> None:
         control = importlib.import_module("write_around.control_plane").WriteAround
-        self._switched = SwitchedNetwork(rack(clients=1, servers=2), program, control)
+        self._switched = SwitchedNetwork(rack(clients=1, servers=2), bundle(program), control)
         self._switched.handle_at(SWITCH, Preload((KEY,)))
         self._switched.settle()
         self._ports = {at.host.ip: at.host.port for at in self._switched.network.hosts}

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from netkv.control.base import (
-    Action,
+    MILLISECOND,
     InsertEntry,
     MulticastGroup,
     Note,
     Started,
-    SwitchRestarted,
     TableWrite,
     TableWritten,
 )
@@ -26,9 +26,11 @@ from netkv.model.topology import COORDINATOR_IP, Topology, client_ip, server_ip,
 from netkv.schemes import checks, netmc
 from netkv.schemes.netmc.control_plane import LOOP_PORT, NetMc
 from netkv.schemes.spec import LabSpec
+from tests.control.switched_network import INSTANT, SwitchedNetwork
 from tests.schemes.netmc.programs import multiget
 from tests.schemes.netmc.programs.multiget import Multiget
-from tests.schemes.netmc.programs.netmc_switch import NetMcSwitch
+from tests.schemes.netmc.programs.netmc_switch import bundle, drops
+from tests.schemes.scripted_rack import MICROSECOND, Hop, ScriptedRack, Switch
 
 NETWORKS = {
     "rack": rack(clients=2, servers=5, coordinator=True),
@@ -40,34 +42,32 @@ NETWORKS = {
 EVERY = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS.keys())
 
 
-class SwitchedNetwork:
-    """A network of switches that forwards frames hop by hop and records those at hosts."""
+class MultigetNetwork(SwitchedNetwork):
+    """A network of switches that split requests. Hosts only record what arrives."""
 
     def __init__(self, network: Network) -> None:
-        self.network = network
         self.fields = max(len(plan.topology.local or ()) for plan in network.switches)
-        self.switches = {
-            plan.name: NetMcSwitch(self.fields).fill(plan.topology) for plan in network.switches
-        }
+        self.arrived: dict[str, list[bytes]] = {}
+        super().__init__(network, bundle(self.fields), lambda it: NetMc(it, self.fields))
 
-    def send(self, host: str, frame: bytes) -> dict[str, list[bytes]]:
-        """The frames that arrive at each host."""
-        peers = self.network.peers()
-        others = [self.network.coordinator] if self.network.coordinator else []
-        at = next(each for each in (*self.network.hosts, *others) if each.name == host)
-        under_way = [(at.switch, at.host.port, frame)]
-        arrived: dict[str, list[bytes]] = {}
-        hops = 0
-        while under_way:
-            hops += 1
-            assert hops < 100, "a loop"
-            switch, port, data = under_way.pop(0)
-            for out, left in self.switches[switch].engine.process(port, data):
-                if (switch, out) in peers:
-                    under_way.append((*peers[switch, out], left))
-                else:
-                    arrived.setdefault(self.network.switch(switch).ports[out], []).append(left)
-        return arrived
+    def add_hosts(self) -> None:
+        if other := self.network.coordinator:
+            self.homes[other.name] = other.switch, other.host.port
+        self.hosts = {name: partial(self._arrive, name) for name in self.homes}
+
+    def _arrive(self, host: str, frame: bytes) -> None:
+        self.arrived.setdefault(host, []).append(frame)
+
+    def on_left(self, cause: Hop, hop: Hop) -> None:  # noqa: ARG002 (parameters of the driver)
+        assert len(self.hops) < 100, "a loop"
+
+    def arrivals(self, host: str, frame: bytes) -> dict[str, list[bytes]]:
+        """The frames that arrive at each host after one of `host`."""
+        self.arrived = {}
+        self.hops.clear()
+        self.send(host, frame)
+        self.settle()
+        return self.arrived
 
 
 def racks_of(network: Network) -> Iterator[tuple[int, str, list[int]]]:
@@ -79,7 +79,7 @@ def racks_of(network: Network) -> Iterator[tuple[int, str, list[int]]]:
 
 @EVERY
 def test_a_request_is_split_by_the_switch_of_its_rack_only(network: Network) -> None:
-    switched = SwitchedNetwork(network)
+    switched = MultigetNetwork(network)
     clients = [at for at in network.hosts if not at.is_server]
     for number, switch, servers in racks_of(network):
         groups = tuple((server, 1) for server in servers[:16])
@@ -87,7 +87,7 @@ def test_a_request_is_split_by_the_switch_of_its_rack_only(network: Network) -> 
         for client in clients:
             before = recirculated(switched)
             frame = whole.frame(switched.fields, client.host.ip, splitter_ip(number))
-            assert switched.send(client.name, frame) == {
+            assert switched.arrivals(client.name, frame) == {
                 f"server-{server}": [sub.frame(switched.fields, client.host.ip, server_ip(server))]
                 for server, sub in multiget.sub_requests(groups, whole)
             }
@@ -97,24 +97,24 @@ def test_a_request_is_split_by_the_switch_of_its_rack_only(network: Network) -> 
             )
 
 
-def recirculated(switched: SwitchedNetwork) -> dict[str, int]:
+def recirculated(switched: MultigetNetwork) -> dict[str, int]:
     return {name: it.engine.statistics()["recirculated"] for name, it in switched.switches.items()}
 
 
 @EVERY
 def test_requests_for_servers_of_other_racks_are_dropped(network: Network) -> None:
-    switched = SwitchedNetwork(network)
+    switched = MultigetNetwork(network)
     numbers = [number for number, _, _ in racks_of(network)]
     for number, switch, servers in racks_of(network):
         for other in {each for _, _, found in racks_of(network) for each in found} - set(servers):
             whole = replace(multiget.request(((other, 1),)), rack=number)
             frame = whole.frame(switched.fields, client_ip(1), splitter_ip(number))
-            assert switched.send("client-1", frame) == {}
-            assert switched.switches[switch].drops()[8] > 0
+            assert switched.arrivals("client-1", frame) == {}
+            assert drops(switched.switches[switch].engine, switched.fields)[8] > 0
     for unknown in (0, max(numbers) + 1, 255):
         whole = replace(multiget.request(((0, 1),)), rack=unknown)
         frame = whole.frame(switched.fields, client_ip(1), splitter_ip(unknown or 255))
-        assert switched.send("client-1", frame) == {}
+        assert switched.arrivals("client-1", frame) == {}
 
 
 @EVERY
@@ -132,7 +132,7 @@ def test_racks_are_numbered_in_the_order_of_their_switches(
 
 @EVERY
 def test_replies_and_single_requests_are_routed_to_every_host(network: Network) -> None:
-    switched = SwitchedNetwork(network)
+    switched = MultigetNetwork(network)
     whole = replace(multiget.request(((0, 1),)), rack=0)
     servers = [at for at in network.hosts if at.is_server]
     others = [at for at in network.hosts if not at.is_server]
@@ -142,7 +142,7 @@ def test_replies_and_single_requests_are_routed_to_every_host(network: Network) 
         for other in others:
             for start, goal in ((server, other), (other, server)):
                 frame = whole.frame(switched.fields, start.host.ip, goal.host.ip)
-                assert switched.send(start.name, frame) == {goal.name: [frame]}
+                assert switched.arrivals(start.name, frame) == {goal.name: [frame]}
 
 
 def test_nocache_has_a_route_to_the_coordinator() -> None:
@@ -160,66 +160,61 @@ def test_nocache_has_a_route_to_the_coordinator() -> None:
 # -------------------------------------------------------------- start and restart of one switch
 
 
-class Driver:
+ALL = tuple((server, 2) for server in range(5))
+PORTS = {101, 102, 103, 104, 105}
+
+
+class NetMcRack(ScriptedRack[Switch]):
     """A control plane and its switch."""
 
-    def __init__(self, servers: int = 5) -> None:
-        self.topology = Topology.of_ports([1], [11 + server for server in range(servers)])
-        self.switch = NetMcSwitch(8)
-        self.control = NetMc(self.topology, 8)
-        self.notes: list[Note] = []
-        self.now = 0
+    net = channel = INSTANT
+    pipeline_time = MICROSECOND
 
-    def handle(self, event: Started | SwitchRestarted, steps: int | None = None) -> int:
-        """Pass an event to the control plane and carry out its first `steps` writes, or all.
+    def __init__(self) -> None:
+        self.set_up(rack(clients=1, servers=5), lambda plan: Switch(plan, bundle()), seed=0)
+        self.control: NetMc = NetMc(self.topology, 8)
+        self.answered: list[tuple[set[int], bool]] = []
+        """After each table write: where sub-requests left, and whether the controller was ready."""
 
-        Return the number of all writes."""
-        writes = self._writes(self.control.handle(self.now, event))
-        for write in writes[:steps]:
-            self.switch.write([write])
-            self.answer(TableWritten(write.write, True))
-        return len(writes)
-
-    def answer(self, written: TableWritten) -> None:
-        assert not self._writes(self.control.handle(self.now, written))
-
-    def _writes(self, actions: list[Action]) -> list[TableWrite]:
-        """The table writes among the actions; the others are notes."""
-        notes = [action for action in actions if isinstance(action, Note)]
-        writes = [action for action in actions if isinstance(action, TableWrite)]
-        assert len(notes) + len(writes) == len(actions)
-        self.notes += notes
-        return writes
+    def apply(self, switch: Switch, write: TableWrite, pipeline: int) -> str:
+        error = super().apply(switch, write, pipeline)
+        self.answered.append((self.ask(ALL), self.control.ready()))
+        return error
 
     def ask(self, groups: tuple[tuple[int, int], ...]) -> set[int]:
         """The ports at which sub-requests leave."""
-        return {port for port, _ in self.switch.ask(multiget.request(groups))}
+        return {port for port, _ in self.split(multiget.request(groups))}
 
+    def split(self, whole: Multiget) -> list[tuple[int, bytes]]:
+        """The frames that leave the switch after a request."""
+        return self.switch.process(1, whole.frame(8, client_ip(1), splitter_ip(1)))
 
-ALL = tuple((server, 2) for server in range(5))
+    def start(self) -> NetMcRack:
+        """Start the controller; the tables are filled."""
+        self.start_controller()
+        self.run(MILLISECOND)
+        return self
 
 
 def test_restarted_switch_drops_requests_until_tables_are_ready() -> None:
-    driver = Driver()
-    driver.handle(Started())
+    driver = NetMcRack().start()
     assert driver.control.ready()
-    assert driver.ask(ALL) == {11, 12, 13, 14, 15}
-    driver.switch.restart()
+    assert driver.ask(ALL) == PORTS
+    driver.stop_switch(driver.switch, noticed=False)
+    driver.start_switch(driver.switch)
     assert driver.ask(ALL) == set()
-    driver.handle(SwitchRestarted())
+    driver.run(MILLISECOND)
     assert driver.control.ready()
-    assert driver.ask(ALL) == {11, 12, 13, 14, 15}
+    assert driver.ask(ALL) == PORTS
     assert driver.notes == [Note("tables ready"), Note("switch restarted"), Note("tables ready")]
 
 
 def test_requests_are_split_only_when_all_tables_are_written() -> None:
-    writes = Driver().handle(Started(), steps=0)
-    for steps in range(writes + 1):
-        driver = Driver()
-        driver.handle(Started(), steps)
-        assert driver.ask(ALL) == ({11, 12, 13, 14, 15} if steps == writes else set())
-        assert driver.control.ready() is (steps == writes)
-        assert driver.switch.engine.statistics()["unknown_multicast_groups"] == 0
+    driver = NetMcRack().start()
+    writes = len(list(driver.control.tables()))
+    assert driver.answered == [(set(), False)] * (writes - 1) + [(PORTS, False)]
+    assert driver.control.ready()
+    assert driver.switch.engine.statistics()["unknown_multicast_groups"] == 0
 
 
 def test_controller_is_not_ready_after_a_refused_write() -> None:
@@ -235,7 +230,7 @@ def test_controller_is_not_ready_after_a_refused_write() -> None:
 
 
 def test_a_new_controller_writes_the_same_tables() -> None:
-    one, other = Driver(), Driver()
+    one, other = NetMcRack(), NetMcRack()
     assert list(one.control.tables()) == list(other.control.tables())
 
 
@@ -269,12 +264,12 @@ def test_racks_too_large_for_the_header_are_refused() -> None:
 
 
 def test_a_request_of_one_key_is_not_recirculated() -> None:
-    driver = Driver()
-    driver.handle(Started())
+    driver = NetMcRack().start()
+    before = driver.switch.engine.statistics()["recirculated"]
     for op in (multiget.GET, multiget.PUT, multiget.DELETE, multiget.MGET):
         whole: Multiget = multiget.request(((4, 1),), op)
-        ((port, frame),) = driver.switch.ask(whole)
-        assert port == 15
+        ((port, frame),) = driver.split(whole)
+        assert port == 105
         sub = replace(whole, keyidx=0)
         assert frame == sub.frame(8, client_ip(1), server_ip(4))
-    assert driver.switch.engine.statistics()["recirculated"] == 0
+    assert driver.switch.engine.statistics()["recirculated"] == before

@@ -53,7 +53,11 @@ class NetMcSwitch:
 
     def drops(self) -> dict[int, int]:
         """Reason → number of dropped frames."""
-        (counter,) = (
-            each for each in self.names.schema.counters if each.name == "NetkvIngress.drop.reasons"
-        )
-        return {at: packets for at, packets, _ in self.engine.read_counter(counter.id) if packets}
+        return drops(self.engine, self.fields)
+
+
+def drops(engine: _engine.Switch, fields: int) -> dict[int, int]:
+    """Reason → number of dropped frames of a switch with the program."""
+    counters = entities.Names(p4info.from_bundle(bundle(fields))).schema.counters
+    (counter,) = (each for each in counters if each.name == "NetkvIngress.drop.reasons")
+    return {at: packets for at, packets, _ in engine.read_counter(counter.id) if packets}

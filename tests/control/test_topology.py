@@ -5,10 +5,11 @@ from random import Random
 
 import pytest
 
-from netkv.control.base import Range
+from netkv.control.base import Range, Started
 from netkv.control.forwarding import PARTITION, ROUTE, ForwardingOnly
+from netkv.model.network import rack
 from netkv.model.topology import Topology, key_hash
-from tests.schemes.netcache.netcache_rack import NetCacheRack
+from tests.control.switched_network import SwitchedNetwork, bundle
 
 
 @pytest.mark.parametrize("servers", [1, 2, 3, 7, 128, 1000])
@@ -55,17 +56,20 @@ def test_rack_without_servers_is_refused() -> None:
 
 
 def test_nocache_writes_its_tables_again_after_a_restart() -> None:
-    control = ForwardingOnly(Topology.of_ports([1, 2], [3, 4]))
+    switched = SwitchedNetwork(rack(clients=2, servers=2), bundle("forwarding"), ForwardingOnly)
+    (switch,), (control,) = switched.switches.values(), switched.controls.values()
+    assert isinstance(control, ForwardingOnly)
+    fresh = ForwardingOnly(switch.plan.topology)
+    assert fresh.handle(0, Started())
+    assert not fresh.ready()
     writes = list(control.tables())
     ranges = [w.match["hash"] for w in writes if w.table == PARTITION]  # type: ignore[union-attr]
     assert ranges == [Range(0, 0x7FFFFFFF), Range(0x80000000, 0xFFFFFFFF)]
-    rack = NetCacheRack(control, {})
-    rack.start()
-    assert not control.ready()
-    rack.run(100_000_000)
     assert control.ready()
-    rack.restart_switch()
+    switched.stop_switch(switch, noticed=False)
+    switched.start_switch(switch)
+    assert (switch.size(PARTITION), switch.size(ROUTE)) == (0, 0)
     assert not control.ready()
-    rack.run(100_000_000)
+    switched.settle()
     assert control.ready()
-    assert rack.other_tables == {PARTITION: 2, ROUTE: 5}
+    assert (switch.size(PARTITION), switch.size(ROUTE)) == (2, 5)

@@ -66,6 +66,7 @@ from netkv.model.network import Network as Plan
 from netkv.model.network import SwitchPlan
 from netkv.model.topology import CPU_PORT
 from netkv.p4rt import entities, p4info
+from netkv.p4rt.schema import Schema
 from netkv.sim.tables import PACKET_HEADER_BYTES, Tables
 from tests.p4programs.stf import packet_out
 from tests.schemes.virtual_rack import Network, VirtualRack
@@ -117,8 +118,8 @@ class Hop:
 
 
 @cache
-def _register(bundle: bytes, name: str) -> int:
-    return entities.Names(p4info.from_bundle(bundle)).schema.registers.named(name).id
+def _schema(bundle: bytes) -> Schema:
+    return entities.Names(p4info.from_bundle(bundle)).schema
 
 
 class Switch:
@@ -130,6 +131,7 @@ class Switch:
         self.name = plan.name
         self.plan = plan
         self._bundle = bundle
+        self._schema = _schema(bundle)
         self.engine = _engine.Switch(bundle, 0, executor, pipelines)
         self.tables = Tables(self.engine, bundle)
         self.up = True
@@ -172,7 +174,17 @@ class Switch:
 
     def set_register(self, name: str, value: bytes) -> None:
         """Set all cells of a register."""
-        self.engine.write_register(_register(self._bundle, name), None, value)
+        self.engine.write_register(self._schema.registers.named(name).id, None, value)
+
+    def register(self, name: str) -> bytes:
+        """The first cell of a register."""
+        ((_, value),) = self.engine.read_register(self._schema.registers.named(name).id, 0)
+        return value
+
+    def size(self, table: str, pipeline: int = 0) -> int:
+        """The number of entries of a table."""
+        found = self.engine.read_entries(self._schema.tables.named(table).id, pipeline=pipeline)
+        return len(found)
 
     def rows(self, table: str, pipeline: int = 0) -> dict[int, tuple[str, Mapping[str, int]]]:
         """Key → action and parameters of the entries of a table with one exact key."""

@@ -1,46 +1,48 @@
-"""A test rack for control planes, in virtual time and from one seed.
+"""A rack of NetCache: a switch, a client and two servers.
 
-It has models of a switch and of servers, and a network that loses, duplicates and reorders frames.
-The switch asserts that no two entries share a number or cells, and that no generation is used
-twice, which a real switch would not detect. The servers assert that no message number is used
-twice. Like `engine/roles`, they have windows of message numbers and leases, and compare generations
-as serial numbers.
+The switch runs p4/netcache, the hosts the roles of engine/roles. The rack asserts what no real part
+detects: two entries with one number or with the same cells, a generation that is used twice, and
+message numbers that are not above those of all earlier controllers. Whatever the switch answers
+must be the value in the store.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from __future__ import annotations
 
-from netkv._engine import WINDOW
+from collections.abc import Collection, Mapping
+
+from netkv._engine import ClientRole, ServerRole, frame_op
 from netkv.control.base import (
     MILLISECOND,
     SECOND,
     Action,
-    DeleteEntry,
     Digest,
+    Event,
     InsertEntry,
     Nanoseconds,
-    Note,
     PacketIn,
     SendFrame,
-    SetDefault,
-    Started,
-    SwitchRestarted,
-    TableWritten,
+    TableWrite,
 )
 from netkv.control.cache_parameters import CacheParameters
-from netkv.control.forwarding import ForwardingOnly
 from netkv.control.message_numbers import is_newer
 from netkv.kits.write_through.digests import HOT_KEY, HotKey
-from netkv.model.messages import CacheMetadata, Message, Op, Status, decode, encode
-from netkv.model.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP
+from netkv.model.messages import CHUNK_BYTES, CacheMetadata, Message, Op, decode, encode
+from netkv.model.network import rack
+from netkv.model.topology import CONTROLLER_IP, SERVICE_IP
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.options import NetCacheOptions
+from tests.p4programs.defects import compiled
 from tests.schemes.configuration import Configuration
-from tests.schemes.scripted_rack import LOOKUP
-from tests.schemes.virtual_rack import Network, VirtualRack
+from tests.schemes.role_hosts import RoleHost
+from tests.schemes.scripted_rack import LOOKUP, ScriptedRack, Switch
+from tests.schemes.virtual_rack import Network
 
+NETWORK = rack(clients=1, servers=2)
+TOPOLOGY = NETWORK.switches[0].topology
+UNIMPAIRED = Network()
 DEFAULTS = Configuration(NetCacheOptions(), CacheParameters())
-LEASE = SECOND
+LEASE: Nanoseconds = SECOND
+"""How long ADMIT holds the writes of a key."""
 
 
 def encode_hot_key(report: HotKey) -> Digest:
@@ -49,247 +51,224 @@ def encode_hot_key(report: HotKey) -> Digest:
     return Digest(HOT_KEY, {"key": key, "count": report.count, "epoch": report.epoch})
 
 
-@dataclass
-class Entry:
-    """An installed lookup entry."""
+class NetCacheSwitch(Switch):
+    """A switch that checks its lookup entries."""
 
-    entry: int
-    index: int
-    bitmap: int
-    generation: int
+    def check_lookup(self, pipeline: int) -> None:
+        numbers: set[int] = set()
+        cells: dict[int, int] = {}
+        for params in self.lookup(pipeline).values():
+            row, bitmap = params["index"], params["bitmap"]
+            assert params["entry"] not in numbers, "an entry number for two keys"
+            numbers.add(params["entry"])
+            assert not cells.get(row, 0) & bitmap, "cells for two keys"
+            cells[row] = cells.get(row, 0) | bitmap
+
+    def answer(self, key: bytes) -> bytes | None:
+        """The value that it answers to a read of the client; None if it forwards the read."""
+        read = Message(Op.GET, key, 1, sender=1)
+        (client,) = TOPOLOGY.clients
+        for _, frame in self.process(client.port, encode(read, client.ip, SERVICE_IP)):
+            reply = decode(frame).message
+            return reply.value if reply.cache_hit else None
+        return None
+
+    @property
+    def epoch(self) -> int:
+        """The present epoch of its counts."""
+        return int.from_bytes(self.register("NetkvIngress.epoch.current"))
 
 
-@dataclass
-class Window:
-    """A server's deduplication window for the controller: request → message and answer."""
+class NetCacheRack(ScriptedRack[NetCacheSwitch]):
+    """Runs a control plane over the switch."""
 
-    newest: int
-    known: dict[int, tuple[Message, Message]] = field(default_factory=dict)
+    control: NetCache
+    pipeline_time = MILLISECOND
 
-    def is_late(self, request: int) -> bool:
-        """Whether `request` is older than the window. A newer request moves the window."""
-        if is_newer(request, self.newest):
-            self.newest = request
-            for number in list(self.known):
-                if (request - number) % (1 << 32) >= WINDOW:
-                    del self.known[number]
-        return (self.newest - request) % (1 << 32) >= WINDOW
-
-
-@dataclass
-class NetCacheRack(VirtualRack):
-    """Runs a control plane against the model. `values`: length of each key's value in bytes."""
-
-    control: NetCache | ForwardingOnly
-    values: dict[bytes, int]
-    seed: int = 0
-    network: Network = field(default_factory=Network)
-    steps_left: int | None = None
-
-    def __post_init__(self) -> None:
-        self.begin(self.seed)
-        self.sent: list[Message] = []
-        self.notes: list[Note] = []
-        self.refuse: Callable[[Action], bool] = lambda _: False
+    def __init__(
+        self,
+        control: NetCache,
+        values: Mapping[bytes, int],
+        seed: int = 0,
+        network: Network = UNIMPAIRED,
+    ) -> None:
+        """`values`: length of each key's value in bytes; `network`: of all cables and of the
+        control channel."""
+        program = compiled("netcache/netcache.p4")
+        self.set_up(NETWORK, lambda plan: NetCacheSwitch(plan, program), seed)
+        self.control = control
+        self.impair(network)
         self.servers_up = True
-        self.counts: dict[bytes, int] = {}  # reads in this epoch, of keys that are cached
-        self.records: dict[bytes, int] = {}  # server: key → generation
-        self.evicted: list[tuple[bytes, int]] = []
-        self.generations: set[int] = set()
-        self.leases: dict[bytes, Nanoseconds] = {}  # key → end of its lease
-        self.admitted_lengths: dict[int, int] = {}  # generation → length in the reply to ADMIT
-        self.late_messages = 0  # messages that servers dropped as late copies
-        self.windows: dict[int, Window] = {}
-        self._numbers_before: int | None = None  # the newest number of earlier controllers
+        self.lost = lambda hop: not self.servers_up and hop.to.startswith("server")
+        servers = len(self.topology.servers)
+        self.servers = {
+            f"server-{number}": RoleHost(
+                self, f"server-{number}", ServerRole("netcache", number, servers)
+            )
+            for number in range(servers)
+        }
+        client = ClientRole("plain", 1, servers, retry=20 * MILLISECOND, deadline=20 * SECOND)
+        self.client = RoleHost(self, "client-1", client)
+        self.hosts["client-1"] = self._on_client
+        self.waiting: dict[int, bytes] = {}
+        """The keys of operations that are not answered, by number."""
+        self._begun = 0
+        self._admitted: dict[bytes, int] = {}
+        """The lengths in the newest replies to ADMIT."""
+        self._inserted = {0}
+        self._numbers_before: int | None = None
         self._newest: int | None = None
-        self._restarts = 0
-        self._power_on()
-
-    def _power_on(self) -> None:
-        self.entries: dict[bytes, Entry] = {}
-        self.valid: dict[int, int] = {}  # entry number → generation
-        self.other_tables: dict[str, int] = {}
-        self.defaults: dict[str, dict[str, int]] = {}
-        self.epoch = 0
-        self._restarts += 1
+        for key, length in values.items():
+            self.store(key, length)
 
     # ------------------------------------------------------------------------- driving
 
-    def start(self) -> None:
-        """Start the switch."""
-        self.handle(Started())
+    def impair(self, network: Network) -> None:
+        """Impair all cables and the control channel."""
+        self.net = self.channel = network
+
+    def store(self, key: bytes, length: int) -> None:
+        """Put a value into the store of a key that is not cached."""
+        self.owner(key).role.store(key, bytes(length))
+
+    def write(self, key: bytes, length: int) -> None:
+        """The client begins a write of a new value."""
+        self._begin(key, "put", self._begun.to_bytes(8)[-length:].ljust(length, b"\0"))
+
+    def _begin(self, key: bytes, op: str, value: bytes | None = None) -> None:
+        self._begun += 1
+        self.waiting[self._begun] = key
+        self.client.send(self.client.role.submit(self.now, self._begun, op, key, value))
+
+    def _on_client(self, frame: bytes) -> None:
+        self.client.receive(frame)
+        for number, outcome, _ in self.client.role.completions():
+            assert outcome in ("done", "values"), outcome
+            del self.waiting[number]
+
+    def read(self, key: bytes, times: int) -> None:
+        """The client reads a cached key. The switch counts that."""
+        for _ in range(times):
+            self.switch.answer(key)
 
     def restart_switch(self) -> None:
         """Restart the switch: it loses its state, and pending table writes are lost."""
-        self._power_on()
-        self.handle(SwitchRestarted())
+        self.stop_switch(self.switch, noticed=False)
+        self.start_switch(self.switch)
 
-    def replace_controller(self, control: NetCache | ForwardingOnly) -> None:
-        """A new controller without state loads the program, which empties the switch.
-
-        Messages of servers to the previous controller still arrive.
-        """
+    def replace_controller(self, control: NetCache) -> None:
+        """A new controller without state loads the program, which empties the switch."""
+        self.end_controller()
         self.control = control
-        self.controller_down = False
-        self.steps_left = None
         self._numbers_before = self._newest
-        self._power_on()
-        self.handle(Started())
+        self.start_controller()
 
     def hot(self, key: bytes, count: int) -> None:
         """Report a hot key to the controller, as the switch does."""
-        self.handle(encode_hot_key(HotKey(key, count, self.epoch)))
+        self.handle(encode_hot_key(HotKey(key, count, self.switch.epoch)))
 
-    def blocked(self, key: bytes) -> bool:
-        """Whether the owner of `key` blocks writes to it."""
-        return self.leases.get(key, 0) > self.now
+    def outgrown(self, key: bytes) -> None:
+        """Report to the controller, as the owner of `key`, that its value no longer fits."""
+        self.handle(PacketIn(1, self.report(key)))
+
+    def report(self, key: bytes) -> bytes:
+        """The frame of OUTGROWN about the present entry of a key."""
+        entry = self.entries.get(key)
+        metadata = CacheMetadata(entry["generation"] if entry else 0)
+        message = Message(Op.OUTGROWN, key, 1, 0x8000, cache_metadata=metadata)
+        return encode(message, self.topology.owner(key).ip, CONTROLLER_IP)
+
+    # ------------------------------------------------------------------------- queries
+
+    def owner(self, key: bytes) -> RoleHost[ServerRole]:
+        """The server of a key."""
+        return self.servers[f"server-{self.topology.owner(key).index}"]
+
+    @property
+    def entries(self) -> dict[bytes, Mapping[str, int]]:
+        """The lookup entries of the switch."""
+        return self.switch.lookup()
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages that all controllers have sent."""
+        return [hop.message for hop in self.sent]
+
+    @property
+    def evicted(self) -> list[tuple[bytes, int]]:
+        """Key and generation of each EVICTED that has arrived at a server."""
+        arrived = (it for server in self.servers.values() for it in server.received)
+        return [
+            (it.key, it.cache_metadata.generation)
+            for it in arrived
+            if it.op is Op.EVICTED and it.cache_metadata
+        ]
+
+    def count(self, name: str) -> int:
+        """The sum of a count of the servers."""
+        return sum(server.role.counts()[name] for server in self.servers.values())
 
     def readable(self, key: bytes) -> bool:
-        """Whether the switch would answer a read of `key`."""
-        entry = self.entries.get(key)
-        return entry is not None and self.valid.get(entry.entry) == entry.generation
+        """Whether the switch answers a read of `key`, with the value in the store."""
+        value = self.switch.answer(key)
+        assert value is None or value == self.owner(key).role.value(key), "a stale read"
+        return value is not None
 
-    # ------------------------------------------------------------------------- helpers
+    def serves(self, keys: Collection[bytes]) -> bool:
+        """Whether the switch answers reads of all these keys. A copy of INVALIDATE may have made
+        an entry invalid; the first read lets its server fill it again."""
+        for key in keys:
+            self._begin(key, "get")
+        self.run(100 * MILLISECOND)
+        return all(map(self.readable, keys))
+
+    def held(self, *keys: bytes) -> set[bytes]:
+        """The keys whose writes are not answered in time."""
+        for key in keys:
+            value = self.owner(key).role.value(key)
+            assert value is not None
+            self.write(key, len(value))
+        self.run(50 * MILLISECOND)
+        return set(self.waiting.values())
+
+    # -------------------------------------------------------------------------- checks
+
+    def handle(self, event: Event) -> None:
+        if isinstance(event, PacketIn) and frame_op(event.frame) is Op.ADMIT_REPLY:
+            reply = decode(event.frame).message
+            self._admitted[reply.key] = reply.length
+        super().handle(event)
 
     def carry_out(self, action: Action) -> None:
-        match action:
-            case Note():
-                self.notes.append(action)
-            case SendFrame(frame):
-                datagram = decode(frame)
-                assert datagram.source == CONTROLLER_IP
-                self.sent.append(datagram.message)
-                self._check_number(datagram.message)
-                self.travel(
-                    self.network, lambda: self._at_switch(datagram.message, datagram.destination)
-                )
-            case InsertEntry() | DeleteEntry() | SetDefault():
-                restarts = self._restarts
-                # In order, as in one P4Runtime stream.
-                self.after(MILLISECOND, lambda: self._write(action, restarts))
+        if isinstance(action, SendFrame):
+            self._check_number(action.frame)
+        elif isinstance(action, InsertEntry) and action.table == LOOKUP:
+            length = self._admitted[self._key(action)]
+            room = action.params["bitmap"].bit_count() * CHUNK_BYTES
+            assert room >= length, "the value does not fit"
+        super().carry_out(action)
 
-    def _check_number(self, message: Message) -> None:
-        if message.op is Op.OUTGROWN_REPLY:
+    def _check_number(self, frame: bytes) -> None:
+        datagram = decode(frame)
+        assert datagram.source == CONTROLLER_IP
+        if datagram.message.op is Op.OUTGROWN_REPLY:
             return  # the server's number
-        request = message.request
+        request = datagram.message.request
         assert request != 0
         assert self._numbers_before is None or is_newer(request, self._numbers_before)
         if self._newest is None or is_newer(request, self._newest):
             self._newest = request
 
-    def _write(self, action: InsertEntry | DeleteEntry | SetDefault, restarts: int) -> None:
-        if restarts != self._restarts:
-            return
-        if self.refuse(action):
-            self.handle(TableWritten(action.write, False, "refused by the test"))
-            return
-        match action:
-            case SetDefault(_, table, _, params):
-                self.defaults[table] = dict(params)
-            case InsertEntry(_, table, match, _, params) if table == LOOKUP:
-                self._insert(match, params)
-            case DeleteEntry(_, table, match) if table == LOOKUP:
-                key = match["key"]
-                assert isinstance(key, int)
-                del self.entries[key.to_bytes(16)]
-            case _:
-                self.other_tables[action.table] = self.other_tables.get(action.table, 0) + 1
-        self.handle(TableWritten(action.write, True))
+    def apply(self, switch: NetCacheSwitch, write: TableWrite, pipeline: int) -> str:
+        error = super().apply(switch, write, pipeline)
+        if isinstance(write, InsertEntry) and write.table == LOOKUP:
+            generation = write.params["generation"]
+            assert generation not in self._inserted, "a former generation is accepted"
+            self._inserted.add(generation)
+        return error
 
-    def _insert(self, match: object, params: object) -> None:
-        assert isinstance(match, dict)
-        assert isinstance(params, dict)
-        key = match["key"].to_bytes(16)
-        new = Entry(**params)
-        assert key not in self.entries, "inserted twice"
-        assert new.generation not in self.generations
-        assert new.generation != 0
-        for other in self.entries.values():
-            assert other.entry != new.entry, "an entry number for two keys"
-            assert other.index != new.index or not other.bitmap & new.bitmap, "cells for two keys"
-        assert new.bitmap.bit_count() * 16 >= self.admitted_lengths[new.generation], (
-            "the value does not fit"
-        )
-        self.generations.add(new.generation)
-        self.entries[key] = new
-
-    def _at_switch(self, message: Message, destination: int) -> None:
-        if message.op is Op.EPOCH:
-            assert message.cache_metadata is not None
-            if (
-                self.epoch == 0
-                or 0 < (message.cache_metadata.version - self.epoch) % 0x10000 < 0x8000
-            ):
-                self.epoch = message.cache_metadata.version
-                self.counts.clear()
-            self._to_controller(message.reply(cache_metadata=message.cache_metadata))
-        elif message.op is Op.STATS:
-            entry = self.entries.get(message.key)
-            if entry is None:
-                self._to_controller(message.reply(status=Status.NOT_CACHED))
-            else:
-                metadata = CacheMetadata(entry.generation, self.counts.get(message.key, 0), 0)
-                self._to_controller(message.reply(cache_metadata=metadata))
-        elif message.op is not Op.OUTGROWN_REPLY and self.servers_up:
-            assert destination == SERVICE_IP
-            self.travel(self.network, lambda: self._at_server(message))
-
-    def _at_server(self, message: Message) -> None:
-        owner = self.control.topology.owner(message.key).index
-        window = self.windows.setdefault(owner, Window(message.request))
-        if window.is_late(message.request):
-            self.late_messages += 1
-            return
-        known = window.known.get(message.request)
-        if known is None:
-            known = window.known[message.request] = (message, self._serve(message))
-        assert known[0] == message, "a number for two messages"
-        self._to_controller(known[1])
-
-    def _serve(self, message: Message) -> Message:
-        assert message.cache_metadata is not None
-        key, generation = message.key, message.cache_metadata.generation
-        record = self.records.get(key)
-        length = self.values.get(key)
-        if message.op is Op.EVICTED:
-            if record == generation:
-                del self.records[key]
-            self.leases.pop(key, None)
-            self.evicted.append((key, generation))
-            return message.reply()
-        if record is not None and is_newer(record, generation):
-            return message.reply(status=Status.REJECTED, cache_metadata=CacheMetadata(record))
-        if message.op is Op.ADMIT:
-            if length is None:
-                return message.reply(status=Status.NOT_FOUND)
-            if length > 128:
-                return message.reply(status=Status.TOO_LARGE)
-            self.leases[key] = self.now + LEASE
-            self.admitted_lengths[generation] = length
-            return message.reply(length=length)
-        assert message.op is Op.INSTALL
-        self.leases.pop(key, None)
-        entry = self.entries.get(key)
-        if entry is None:
-            self.records.pop(key, None)
-            return message.reply(status=Status.NOT_CACHED)
-        # The server gets the generation from INVALIDATE, which the switch has marked.
-        self.records[key] = entry.generation
-        if length is None or length > entry.bitmap.bit_count() * 16:
-            return message.reply(status=Status.TOO_LARGE)
-        self.valid[entry.entry] = entry.generation
-        ours = entry.generation == generation
-        return message.reply(status=Status.OK if ours else Status.NOT_CACHED)
-
-    def outgrown(self, key: bytes) -> None:
-        """Report to the controller, as the owner of `key`, that its value no longer fits."""
-        server = 0x0A020000
-        message = Message(
-            Op.OUTGROWN, key, 1, 0x8000, cache_metadata=CacheMetadata(self.records.get(key, 0))
-        )
-        frame = encode(message, source=server, destination=CONTROLLER_IP)
-        self.handle(PacketIn(CPU_PORT, frame))
-
-    def _to_controller(self, reply: Message) -> None:
-        frame = encode(reply, source=SERVICE_IP, destination=CONTROLLER_IP)
-        self.travel(self.network, lambda: self.handle(PacketIn(1, frame)))
+    @staticmethod
+    def _key(write: InsertEntry) -> bytes:
+        key = write.match["key"]
+        assert isinstance(key, int)
+        return key.to_bytes(16)

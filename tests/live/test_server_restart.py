@@ -107,7 +107,7 @@ class Clients(ServerHarness):
         return found
 
 
-@pytest.fixture(params=["plain", "farreach"])
+@pytest.fixture(params=["plain", "write-back"])
 def clients(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Clients]:
     clients = Clients(tmp_path / "db", request.param)
     yield clients

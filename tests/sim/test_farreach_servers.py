@@ -77,7 +77,7 @@ class Controller:
 
 
 def test_sequences_survive_a_restart_only_with_the_store() -> None:
-    controller = Controller(make("farreach"))
+    controller = Controller(make("write-back"))
     restored = controller.ask(Op.RESTORE, 7, b"seven")
     assert (restored.status, restored.stamp) == (Status.OK, Stamp(1, 7))
     tombstone = controller.ask(Op.RESTORE, 9, bits=Bit.DELETED)
@@ -98,5 +98,5 @@ def test_sequences_survive_a_restart_only_with_the_store() -> None:
 
 
 def test_error_of_an_unknown_role_lists_the_roles() -> None:
-    with pytest.raises(UsageError, match=r"plain.*netcache.*farreach"):
+    with pytest.raises(UsageError, match=r"plain.*write-back.*netcache"):
         make("nearreach")

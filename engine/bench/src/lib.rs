@@ -13,8 +13,8 @@
 //!   case, measure, clock     the measurement
 //!   threads                  the measurement of pipelines on threads of their own
 //!   contender, check         the measured switches, and the comparison of their outputs
-//!   programs/*               for each P4 program its paths, table entries and frames, and NetCache
-//!                            written in Rust
+//!   programs/*               for each P4 program its paths, table entries and frames, and one of
+//!                            them written in Rust
 //!   handwritten/*            the yardstick written in Rust, and what such pipelines have in common
 //!   variant                  the yardstick program for other sizes
 //!   control, traffic         access to tables by name; frames in contiguous memory

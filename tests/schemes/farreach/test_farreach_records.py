@@ -140,10 +140,10 @@ def test_stored_record_is_the_value_then_its_sequence(server: Server) -> None:
 @pytest.mark.parametrize(
     ("first", "second", "reason"),
     [
-        ("plain", "farreach", r"have no sequence numbers.* empty directory"),
-        ("netcache", "farreach", r"have no sequence numbers.* empty directory"),
-        ("farreach", "plain", r"have sequence numbers.* empty directory"),
-        ("farreach", "netcache", r"have sequence numbers.* empty directory"),
+        ("plain", "write-back", r"have no sequence numbers.* empty directory"),
+        ("netcache", "write-back", r"have no sequence numbers.* empty directory"),
+        ("write-back", "plain", r"have sequence numbers.* empty directory"),
+        ("write-back", "netcache", r"have sequence numbers.* empty directory"),
     ],
 )
 def test_database_with_the_other_record_format_is_refused(

@@ -1,8 +1,8 @@
 //! Handwritten pipelines: Rust code that processes packets and state exactly as a P4 program does,
 //! with tables of the program's sizes and every check of its parser.
 //!
-//! The yardstick's pipeline is here, and NetCache's is beside its paths, in `programs`. What a
-//! program of netkv needs is here, too:
+//! The yardstick's pipeline is here, and that of a program of netkv is beside its paths, in
+//! `programs`. What it needs is here, too:
 //!
 //! ```text
 //!   transport, ipv4   checks of the headers up to UDP and of the lengths, IPv4 checksum

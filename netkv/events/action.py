@@ -137,7 +137,7 @@ class Action(Spec):
     model_config = ConfigDict(defer_build=True)
 
     NAME: ClassVar[str]
-    PLACE: ClassVar[int] = 1000
+    ORDER: ClassVar[int] = 1000
     """Where it stands among the actions in documents, lists and errors."""
     BEGINNING: ClassVar[Any]
     """The value of a new event in the form of a scenario."""

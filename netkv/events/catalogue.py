@@ -23,7 +23,7 @@ def _found() -> list[type[Action]]:
     ]
 
 
-ACTIONS: tuple[type[Action], ...] = tuple(sorted(_found(), key=lambda it: (it.PLACE, it.NAME)))
+ACTIONS: tuple[type[Action], ...] = tuple(sorted(_found(), key=lambda it: (it.ORDER, it.NAME)))
 IN_SCENARIOS = tuple(it for it in ACTIONS if it.IN_SCENARIOS)
 
 _drawn = [(action, fault) for action in ACTIONS for fault in action.DRAWN]

@@ -15,7 +15,7 @@ class Partition(Action):
     """The control channel is cut."""
 
     NAME = "partition"
-    PLACE = 60
+    ORDER = 60
     NODE_AT = ("partition",)
     BEGINNING = Controller.NAME
     TARGET = "channel"
@@ -52,7 +52,7 @@ class Heal(Action):
     """The control channel is restored."""
 
     NAME = "heal"
-    PLACE = 70
+    ORDER = 70
     NODE_AT = ("heal",)
     BEGINNING = Controller.NAME
     TARGET = "channel"

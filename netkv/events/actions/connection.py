@@ -9,7 +9,7 @@ class Disconnect(Action):
     """A connection is lost."""
 
     NAME = "disconnect"
-    PLACE = 120
+    ORDER = 120
     NODE_AT = ("disconnect",)
     TARGET = "node"
     IN_SCENARIOS = False
@@ -26,7 +26,7 @@ class Connect(Action):
     """A connection is there again."""
 
     NAME = "connect"
-    PLACE = 130
+    ORDER = 130
     NODE_AT = ("connect",)
     TARGET = "node"
     IN_SCENARIOS = False

@@ -14,7 +14,7 @@ class Crash(Action):
     """The client process crashes, and is there again at once."""
 
     NAME = "crash"
-    PLACE = 40
+    ORDER = 40
     NODE_AT = ("crash",)
     BEGINNING = Client.NAME
     TARGET = "node"

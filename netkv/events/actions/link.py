@@ -108,7 +108,7 @@ class Link(Action):
     """The quality of a link changes."""
 
     NAME = "link"
-    PLACE = 50
+    ORDER = 50
     NODE_AT = ("link", "node")
     BEGINNING: ClassVar[dict[str, str]] = {"node": "servers-0"}
     NOUNS: ClassVar[Mapping[type[Spec], str]] = {LinkFault: "a link"}

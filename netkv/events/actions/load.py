@@ -36,7 +36,7 @@ class Rate(_Arrivals):
     """Requests are sent at a rate."""
 
     NAME = "rate"
-    PLACE = 90
+    ORDER = 90
     BEGINNING = 1000
 
     rate: Annotated[float, Field(gt=0, le=1e9), RATE]
@@ -51,7 +51,7 @@ class Outstanding(_Arrivals):
     """Requests are sent as replies arrive."""
 
     NAME = "outstanding"
-    PLACE = 100
+    ORDER = 100
     BEGINNING = 64
 
     outstanding: Annotated[int, Field(ge=1, le=65536)]
@@ -62,7 +62,7 @@ class Shift(_OfLoad):
     """Keys change their popularity."""
 
     NAME = "shift"
-    PLACE = 110
+    ORDER = 110
     BEGINNING: ClassVar[dict[str, str]] = {"kind": "hot-in"}
 
     shift: Popularity

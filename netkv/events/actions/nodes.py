@@ -84,7 +84,7 @@ class Stop(_Failure):
     """A node is stopped."""
 
     NAME = "stop"
-    PLACE = 10
+    ORDER = 10
     NODE_AT = ("stop",)
     BEGINNING = Switch.NAME
     DRAWN = (DrawnFault("stop", _restarted, _restart(lambda node: Stop(stop=node))),)
@@ -101,7 +101,7 @@ class Start(Action):
     """A node is started."""
 
     NAME = "start"
-    PLACE = 20
+    ORDER = 20
     NODE_AT = ("start",)
     BEGINNING = Switch.NAME
     TARGET = "node"
@@ -167,7 +167,7 @@ class Kill(_Failure):
     """A node is killed."""
 
     NAME = "kill"
-    PLACE = 30
+    ORDER = 30
     NODE_AT = ("kill",)
     BEGINNING = Switch.NAME
     FURTHER: ClassVar[Mapping[str, Further]] = {

@@ -37,7 +37,7 @@ class Slow(Action):
     """The rate of servers changes."""
 
     NAME = "slow"
-    PLACE = 80
+    ORDER = 80
     NODE_AT = ("slow", "node")
     BEGINNING: ClassVar[dict[str, Any]] = {"node": "servers-0", "factor": 4}
     NOUNS: ClassVar[Mapping[type[Spec], str]] = {SlowFault: "a slow server"}

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from netkv.metrics.rises import of_name
 from netkv.model.report import LINK_KINDS, ClientSample, CoordinatorSample, RackSample
 
-Place: TypeAlias = Literal[
+Origin: TypeAlias = Literal[
     "client", "servers", "cards", "load", "findings", "coordinator", "links", "rack"
 ]
 """What the names are: counters of the load generator, of the servers, of the FPGA cards; or figures
@@ -26,7 +26,7 @@ fields of `RackSample` itself."""
 class Reading:
     """Reads numbers from a sample and adds them up."""
 
-    place: Place
+    origin: Origin
     names: tuple[str, ...]
     divisor: float = 1
 
@@ -41,7 +41,7 @@ class Reading:
         return total if self.divisor == 1 else total / self.divisor
 
     def _read(self, sample: RackSample, name: str) -> Any:
-        match self.place:
+        match self.origin:
             case "client":
                 return sample.client.counts.get(name, 0)
             case "servers":
@@ -103,11 +103,11 @@ def _figures(kind: type) -> tuple[str, ...]:
     return (*(each.name for each in fields(kind)), *computed)
 
 
-FIGURES: Mapping[Place, tuple[str, ...]] = {
+FIGURES: Mapping[Origin, tuple[str, ...]] = {
     "load": _figures(ClientSample),
     "findings": ("linearizable", "checked_ops", "unchecked_keys", "violation_count"),
     "coordinator": _figures(CoordinatorSample),
     "links": LINK_KINDS,
     "rack": _figures(RackSample),
 }
-"""The names in places that have the same ones for every scheme."""
+"""The names of origins that have the same ones for every scheme."""

@@ -6,14 +6,14 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from netkv.errors import UsageError, suggest
-from netkv.metrics.readings import FIGURES, Place, Reading
+from netkv.metrics.readings import FIGURES, Origin, Reading
 from netkv.model.nodes import Client, Servers
 
 if TYPE_CHECKING:
     from netkv.model.hardware import GenericLab
     from netkv.schemes.scheme import Scheme
 
-_WHAT: dict[Place, str] = {
+_WHAT: dict[Origin, str] = {
     "client": "a counter of its clients",
     "servers": "a counter of its servers",
     "cards": "a register of its cards",
@@ -29,9 +29,9 @@ def check_figures(scheme: Scheme) -> None:
     """Raises `UsageError` if a metric reads a figure that samples do not have, or a register of
     cards although there are none. The counters of a role are not known here."""
     for name, reading in _readings(scheme):
-        if reading.place in FIGURES:
-            _check(scheme, name, reading, FIGURES[reading.place])
-        if reading.place == "cards" and scheme.card is None:
+        if reading.origin in FIGURES:
+            _check(scheme, name, reading, FIGURES[reading.origin])
+        if reading.origin == "cards" and scheme.card is None:
             raise UsageError(
                 f"The metric '{name}' of the scheme '{scheme.name}' reads "
                 f"{', '.join(reading.names)} of cards, but its racks have none."
@@ -41,11 +41,11 @@ def check_figures(scheme: Scheme) -> None:
 def check_counters(scheme: Scheme, lab: GenericLab) -> None:
     """Raises `UsageError` if a metric reads a counter that the roles of the scheme, or its cards in
     this lab, do not have."""
-    known: dict[Place, Collection[str]] = {}
+    known: dict[Origin, Collection[str]] = {}
     for name, reading in _readings(scheme):
-        if reading.place not in FIGURES:
-            names = known.get(reading.place) or _counters(scheme, lab, reading.place)
-            known[reading.place] = names
+        if reading.origin not in FIGURES:
+            names = known.get(reading.origin) or _counters(scheme, lab, reading.origin)
+            known[reading.origin] = names
             _check(scheme, name, reading, names)
 
 
@@ -53,14 +53,14 @@ def _readings(scheme: Scheme) -> list[tuple[str, Reading]]:
     return [(each.name, reading) for each in scheme.metrics for reading in each.source.readings]
 
 
-def _counters(scheme: Scheme, lab: GenericLab, place: Place) -> Collection[str]:
+def _counters(scheme: Scheme, lab: GenericLab, origin: Origin) -> Collection[str]:
     # The engine takes time to load, and so do manifests.
     from netkv import _engine
     from netkv.model import manifest
 
-    if place == "client":
+    if origin == "client":
         return _engine.client_counters(scheme.role(Client))
-    if place == "servers":
+    if origin == "servers":
         return _engine.server_counters(scheme.role(Servers))
     assert scheme.card is not None, "`check_figures` has seen that it has cards"
     design = scheme.card(lab)
@@ -72,5 +72,5 @@ def _check(scheme: Scheme, metric: str, reading: Reading, names: Collection[str]
         if name not in names:
             raise UsageError(
                 f"The metric '{metric}' of the scheme '{scheme.name}' reads '{name}', which is not "
-                f"{_WHAT[reading.place]}.\n  {suggest(name, names, label='Names')}"
+                f"{_WHAT[reading.origin]}.\n  {suggest(name, names, label='Names')}"
             )

@@ -24,7 +24,7 @@ from netkv.errors import NetkvError, sentence, suggest
 from netkv.labs import daemon
 from netkv.labs.daemon import RefusedError
 from netkv.live import diagram, external_clients, state
-from netkv.live.diagram import Picture
+from netkv.live.diagram import Diagram
 from netkv.p4rt.client import ControllerError
 from netkv.p4rt.errors import RpcError
 from netkv.p4rt.inspection import Inspector, ProgramObjects
@@ -97,12 +97,12 @@ def status(lab: state.Lab) -> dict[str, Any]:
         return {}
 
 
-def drawing(lab: state.Lab) -> Picture:
+def drawing(lab: state.Lab) -> Diagram:
     """The topology of a lab."""
     return diagram.of_rack(_spec(lab))
 
 
-def nodes(lab: state.Lab, drawn: Picture, answer: dict[str, Any]) -> list[LabNode]:
+def nodes(lab: state.Lab, drawn: Diagram, answer: dict[str, Any]) -> list[LabNode]:
     """The nodes with their state; `answer`: of `status`."""
     controller = answer.get("controller") or {}
     switches = controller.get("switches", {})
@@ -142,7 +142,7 @@ def find_node(lab: state.Lab, name: str) -> LabNode:
     return next(it for it in nodes(lab, drawn, status(lab)) if it.name == name)
 
 
-def check_node(lab: state.Lab, name: str, drawn: Picture | None = None) -> None:
+def check_node(lab: state.Lab, name: str, drawn: Diagram | None = None) -> None:
     """Raises `NotFoundError` with the names of the nodes, if there is none of that name."""
     names = [it.name for it in (drawn or drawing(lab)).nodes]
     if name not in names:

@@ -30,7 +30,7 @@ Kind = Literal[
 
 
 @dataclass(frozen=True)
-class PictureNode:
+class DiagramNode:
     """A node and its place."""
 
     name: str
@@ -44,7 +44,7 @@ class PictureNode:
 
 
 @dataclass(frozen=True)
-class PictureLink:
+class DiagramLink:
     """A link between two nodes; ports are numbers of switch ports."""
 
     kind: Literal["host", "cable", "card", "storage", "control"]
@@ -62,22 +62,22 @@ class PictureLink:
 
 
 @dataclass
-class Picture:
+class Diagram:
     """Nodes and links."""
 
-    nodes: list[PictureNode] = field(default_factory=list)
-    links: list[PictureLink] = field(default_factory=list)
+    nodes: list[DiagramNode] = field(default_factory=list)
+    links: list[DiagramLink] = field(default_factory=list)
 
     def row(self, row: int, kind: Kind, names: list[str], servers: list[tuple[int, ...]]) -> int:
         """Appends nodes to a row; returns the next row if there are any."""
         first = sum(node.row == row for node in self.nodes)
         for column, (name, of) in enumerate(zip(names, servers, strict=True), start=first):
-            self.nodes.append(PictureNode(name, kind, row, column, of))
+            self.nodes.append(DiagramNode(name, kind, row, column, of))
         return row + bool(names)
 
 
-def of_rack(spec: RackSpec) -> Picture:
-    """The picture of a rack; raises `UsageError` for an invalid topology."""
+def of_rack(spec: RackSpec) -> Diagram:
+    """The diagram of a rack; raises `UsageError` for an invalid topology."""
     lab, scheme = spec.lab, schemes.of(spec)
     external = scheme.external_clients(lab)
     network = cabling.plan(spec, external, scheme.node_kinds)
@@ -88,37 +88,37 @@ def of_rack(spec: RackSpec) -> Picture:
     cards = cards if nodes.Card in scheme.node_kinds else []
     client_cards = client_cards if nodes.ClientCard in scheme.node_kinds else []
 
-    picture = Picture()
-    picture.row(0, "client", [nodes.Client.NAME], [()])
+    diagram = Diagram()
+    diagram.row(0, "client", [nodes.Client.NAME], [()])
     names = [f"{cabling.EXTERNAL}{n + 1}" for n in range(external)]
-    picture.row(0, "external-client", names, [()] * external)
+    diagram.row(0, "external-client", names, [()] * external)
     if scheme.has(Coordinator):
-        picture.row(0, "coordinator", [nodes.Coordinator.NAME], [()])
-    row = picture.row(1, "client-card", client_cards, [()] * len(client_cards))
+        diagram.row(0, "coordinator", [nodes.Coordinator.NAME], [()])
+    row = diagram.row(1, "client-card", client_cards, [()] * len(client_cards))
     for layer in _layers(lab, network):
-        row = picture.row(row, "switch", [switches[it] for it in layer], [()] * len(layer))
-    row = picture.row(row, "card", cards, [(n,) for n in range(len(cards))])
+        row = diagram.row(row, "switch", [switches[it] for it in layer], [()] * len(layer))
+    row = diagram.row(row, "card", cards, [(n,) for n in range(len(cards))])
     names = [f"{nodes.Servers.NAME}{n}" for n in range(len(shares))]
-    row = picture.row(row, "servers", names, shares)
+    row = diagram.row(row, "servers", names, shares)
     redis = list(nodes.redis_servers(lab))
-    row = picture.row(
+    row = diagram.row(
         row, "redis", [f"{nodes.RedisServer.NAME}{n}" for n in redis], [(n,) for n in redis]
     )
-    picture.row(row, "controller", [nodes.Controller.NAME], [()])
+    diagram.row(row, "controller", [nodes.Controller.NAME], [()])
 
-    _link_hosts(picture, network, switches, spec, cards, client_cards)
+    _link_hosts(diagram, network, switches, spec, cards, client_cards)
     for link in network.links:
         ends = switches[link.a], switches[link.b]
-        picture.links.append(PictureLink("cable", *ends, link.a_port, link.b_port))
+        diagram.links.append(DiagramLink("cable", *ends, link.a_port, link.b_port))
     for process, share in enumerate(shares):
         for server in share:
             if server in redis:
                 servers = f"{nodes.Servers.NAME}{process}"
                 end = f"{nodes.RedisServer.NAME}{server}"
-                picture.links.append(PictureLink("storage", servers, end))
+                diagram.links.append(DiagramLink("storage", servers, end))
     for name in switches.values():
-        picture.links.append(PictureLink("control", nodes.Controller.NAME, name))
-    return picture
+        diagram.links.append(DiagramLink("control", nodes.Controller.NAME, name))
+    return diagram
 
 
 def _layers(lab: LabSpec, network: Network) -> list[list[str]]:
@@ -136,7 +136,7 @@ def _layers(lab: LabSpec, network: Network) -> list[list[str]]:
 
 
 def _link_hosts(
-    picture: Picture,
+    diagram: Diagram,
     network: Network,
     switches: dict[str, str],
     spec: RackSpec,
@@ -149,13 +149,13 @@ def _link_hosts(
     def link(host: str, name: str, before: str | None = None) -> None:
         there = at[host]
         switch, port = switches[there.switch], there.host.port
-        picture.links.append(PictureLink("host", switch, before or name, port))
+        diagram.links.append(DiagramLink("host", switch, before or name, port))
         if before is not None:
-            picture.links.append(PictureLink("card", before, name))
+            diagram.links.append(DiagramLink("card", before, name))
 
     link("client-1", nodes.Client.NAME, client_cards[0] if client_cards else None)
     first = spec.lab.clients + 1
-    externals = [node for node in picture.nodes if node.kind == "external-client"]
+    externals = [node for node in diagram.nodes if node.kind == "external-client"]
     for number, node in enumerate(externals, start=first):
         link(f"client-{number}", node.name)
     for process, share in enumerate(nodes.partitions(spec.lab)):

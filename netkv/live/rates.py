@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from netkv.live.diagram import PictureLink
+from netkv.live.diagram import DiagramLink
 from netkv.metrics.drops import SWITCH_DROPS
 from netkv.metrics.rises import Rises
 from netkv.model.report import ClientSample, RackSample
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Rates:
     """The counters of each node at its last answer."""
 
-    def __init__(self, links: Sequence[PictureLink]) -> None:
+    def __init__(self, links: Sequence[DiagramLink]) -> None:
         """`links`: of the rack (`diagram.of_rack`)."""
         self._links = [link for link in links if link.a_port is not None]
         self._rises = Rises()

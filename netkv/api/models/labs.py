@@ -10,7 +10,7 @@ from netkv.api.models.base import Model, RequestModel
 from netkv.api.models.fields import Changes, PlainName, Seed
 from netkv.events.catalogue import IN_SCENARIOS
 from netkv.events.event import options
-from netkv.live.diagram import Kind, PictureLink, PictureNode
+from netkv.live.diagram import DiagramLink, DiagramNode, Kind
 from netkv.model.hardware import Executor, Fabric, Target
 from netkv.model.report import Change
 from netkv.p4rt.inspection import CounterInfo, TableInfo
@@ -94,7 +94,7 @@ class LabNode(Model):
     """Of a switch, while the controller runs."""
 
     @classmethod
-    def of(cls, node: PictureNode, **state: Any) -> LabNode:
+    def of(cls, node: DiagramNode, **state: Any) -> LabNode:
         """The node with its state."""
         return cls(
             name=node.name,
@@ -119,7 +119,7 @@ class LabLink(Model):
     b_port: int | None
 
     @classmethod
-    def of(cls, link: PictureLink) -> LabLink:
+    def of(cls, link: DiagramLink) -> LabLink:
         """The link as a model."""
         return cls(kind=link.kind, a=link.a, b=link.b, a_port=link.a_port, b_port=link.b_port)
 

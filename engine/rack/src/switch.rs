@@ -78,6 +78,14 @@ pub struct Node<P> {
 }
 
 impl<P> Node<P> {
+    /// Asks the threads to end. A paused one does not see that, so it is resumed then.
+    fn request_stop(&self) {
+        for worker in &self.workers {
+            worker.request_stop();
+        }
+        self.resume();
+    }
+
     /// Continues forwarding.
     pub fn resume(&self) {
         self.shared.paused.store(false, Ordering::Release);
@@ -90,9 +98,9 @@ impl<P> Node<P> {
 }
 
 impl<P> Drop for Node<P> {
-    /// The threads end only where they do not wait for the end of a pause.
+    /// Workers end their threads when they are dropped.
     fn drop(&mut self) {
-        self.resume();
+        self.request_stop();
     }
 }
 
@@ -209,11 +217,8 @@ impl<P: Pipelines> Node<P> {
 
     /// Ends the threads and closes the sockets; a second call does nothing.
     pub fn stop(&self) {
-        self.resume();
         let cpu: Vec<Duration> = self.workers.iter().map(Worker::cpu_time).collect();
-        for worker in &self.workers {
-            worker.request_stop();
-        }
+        self.request_stop();
         for worker in &self.workers {
             worker.stop();
         }

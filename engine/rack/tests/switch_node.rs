@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use netkv_dataplane::SharedSwitch;
 use netkv_rack::switch::{CPU_QUEUE, PACKET_OUT_QUEUE, PortConfig, REPORT_QUEUE, SwitchNode};
 use netkv_wire::{CONTROLLER_IP, Message, Op, SERVICE_IP, Stamp, write_frame};
-use small_switch::{PROGRAM, bench, bench_of, frame, switch, v4};
+use small_switch::{Bench, PROGRAM, bench, bench_of, frame, switch, v4};
 
 #[test]
 fn frames_cross_the_switch_both_ways_in_order() {
@@ -186,14 +186,17 @@ fn a_paused_switch_forwards_nothing_until_it_is_resumed() {
 
 #[test]
 fn a_paused_switch_ends_when_it_is_dropped() {
-    let bench = bench();
-    bench.node.pause();
+    let Bench { node, peers } = bench();
+    node.pause();
+    peers[0].send(&frame(0x0800, 1)).unwrap();
     let (ended, end) = mpsc::channel();
     std::thread::spawn(move || {
-        drop(bench);
+        drop(node);
         ended.send(())
     });
     end.recv_timeout(Duration::from_secs(60)).expect("its thread does not wait for ever");
+    peers[1].set_nonblocking(true).unwrap();
+    assert!(peers[1].recv(&mut [0; 100]).is_err(), "it forwards nothing more");
 }
 
 #[test]

@@ -128,11 +128,24 @@ mod tests {
     }
 
     #[test]
-    fn the_loader_resolves_its_names_and_the_tables_others() {
+    fn names_that_the_loader_does_not_know_are_of_this_crate() {
         set_loader(Box::new(Absent));
         assert_eq!(ServerRole::named("elsewhere:absent").unwrap_err(), "it is not there");
         assert_eq!(ServerRole::named("plain").unwrap().name, "plain");
         let unknown = ClientRole::named("elsewhere:absent").unwrap_err();
         assert!(unknown.starts_with("'elsewhere:absent' is not a role of clients"), "{unknown}");
+    }
+
+    #[test]
+    fn a_name_stands_for_one_role_of_a_kind() {
+        let mut names: Vec<_> = ServerRole::all()
+            .map(|role| ("server", role.name))
+            .chain(ClientRole::all().map(|role| ("client", role.name)))
+            .chain(CoordinatorRole::all().map(|role| ("coordinator", role.name)))
+            .collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count, "{names:?}");
     }
 }

@@ -2,6 +2,7 @@
 
 use netkv_dataplane::Output;
 
+use super::layout::DROP_PORT;
 use super::{Counts, Pipeline, Table, add_u16, address, set_checksum};
 
 const ETHERNET: usize = 14;
@@ -14,7 +15,6 @@ const KEY_AT: usize = KV_AT + 5;
 
 const READ: u8 = 0;
 const REPLY: u8 = 2;
-const DROP_PORT: u16 = 511;
 
 /// The lookup entry of a key.
 #[derive(Debug, Clone, Copy)]

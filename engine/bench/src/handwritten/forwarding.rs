@@ -4,16 +4,15 @@
 use netkv_dataplane::Output;
 use netkv_wire::{CPU_PORT, Ip, Mac, SERVICE_IP};
 
-use super::layout::DESTINATION;
+use super::layout::{DESTINATION, DROP_PORT};
 use super::{Table, address, copy, u16_at};
 
 /// Size of the table of routes.
 const ROUTES: u32 = 4096;
-/// Number of reasons of a drop, including 0 for none.
+/// Cells of the program's counter of drops, by reason. This pipeline uses 1 to 5.
 pub(crate) const DROP_REASONS: usize = 9;
 /// Bytes of the header before frames from and to the controller: a port (9 bits), and padding.
 pub(super) const PORT_HEADER: usize = 2;
-const DROP_PORT: u16 = 511;
 
 /// Why a frame is dropped: the index of its counter.
 #[derive(Debug, Clone, Copy)]

@@ -2,6 +2,9 @@
 
 use netkv_wire::{ETHERNET_LEN, IPV4_LEN, KV_LEN, KV_OFFSET};
 
+/// The port to which a dropped frame is sent.
+pub(crate) const DROP_PORT: u16 = netkv_dataplane::DROP_PORT as u16;
+
 pub(crate) const MAC_DESTINATION: usize = 0;
 pub(crate) const MAC_SOURCE: usize = 6;
 pub(crate) const ETHERTYPE: usize = 12;

@@ -86,7 +86,7 @@ fn change(draw: &mut Draw, frame: &mut Vec<u8>) {
         }
         _ => {}
     }
-    // The pipelines written by hand know no UDP checksum.
+    // As `rack::frame`: without a UDP checksum.
     if let Some(checksum) = frame.get_mut(UDP_CHECKSUM..UDP_CHECKSUM + 2) {
         checksum.fill(0);
     }

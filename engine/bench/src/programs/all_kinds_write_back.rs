@@ -73,7 +73,7 @@ const OPS_OF_CONTROLLER: [Op; 16] = [
 ];
 
 /// For a switch that answers requests.
-pub(super) const ALL_KINDS: AllKinds = AllKinds { fill, arrivals };
+pub(super) const FRAMES: AllKinds = AllKinds { fill, arrivals };
 
 /// Fills the tables about ingress pipelines and the snapshot, and sets last sequence numbers.
 fn fill(control: &mut Control<'_>) -> Result<(), BenchError> {

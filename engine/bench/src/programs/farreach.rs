@@ -1,6 +1,6 @@
 //! `farreach.p4`: the switch answers reads and writes of cached keys.
 
-use super::all_kinds_write_back::ALL_KINDS;
+use super::all_kinds_write_back::FRAMES;
 use super::write_back::{ANSWERING_PATHS, INCARNATION, WriteBack, client_stamp};
 
 /// The program `farreach.p4`.
@@ -13,7 +13,7 @@ pub(super) static FARREACH: WriteBack = WriteBack {
     chain: false,
     request_stamp: |_, _, _, _| client_stamp(),
     turns: |_| 1,
-    all_kinds: Some(ALL_KINDS),
+    all_kinds: Some(FRAMES),
     counted: &[
         "NetkvIngress.drop.reasons",
         "NetkvEgress.drop.reasons",

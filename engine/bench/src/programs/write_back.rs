@@ -20,7 +20,7 @@ const MAX_ENTRIES: u32 = 32_768;
 /// The setting with which the switch uses its cache; it has another value during a recovery.
 const CACHE_OPEN: u128 = 1;
 /// The statistics epoch.
-pub(super) const EPOCH: u16 = 1;
+const EPOCH: u16 = 1;
 /// The incarnation of the switch, or of its chain.
 pub(super) const INCARNATION: u32 = 3;
 /// The sequence number of the record of every entry.

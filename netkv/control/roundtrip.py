@@ -19,8 +19,8 @@ class Timeouts:
     """Bounds of the timeout, in nanoseconds.
 
     `first`: the timeout before the first sample. `shortest`: the minimum, however fast replies are;
-    it must cover delays outside the network, such as a busy controller. `longest`: the maximum,
-    however often a message was repeated.
+    it must cover delays outside the network, such as a busy controller. `longest`: up to
+    which repetitions double the wait; new messages wait longer if replies take longer.
     """
 
     first: Nanoseconds = 20 * MILLISECOND

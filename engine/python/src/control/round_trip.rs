@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use super::nanoseconds::Nanoseconds;
 
-/// Limit of the timeout of a new message, as a multiple of the longest (see `late`).
+/// Limit up to which `late` raises the timeout of new messages, as a multiple of the longest.
 const LATEST: Nanoseconds = 16;
 
 /// Bounds of a timeout: `Timeouts` of netkv/control/roundtrip.py.

@@ -13,7 +13,7 @@
 //!   value_numbering       global value numbering: which expressions have equal values
 //!   path_conditions       what the branches taken so far imply about values
 //!   use_def               words that other graphs of the program use and define
-//!   nodes                 operations, conditions and tables, with their distances in stages
+//!   nodes                 the nodes and edges of the dependency graph, and its boundary
 //!   reaching_definitions  which nodes wrote the current value of a word
 //!   dataflow, transfer    forward data-flow analysis; it makes the nodes and edges of
 //!   dependencies          the dependency graph

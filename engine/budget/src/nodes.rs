@@ -1,4 +1,4 @@
-//! The nodes and edges of the dependency graph, and what surrounds it.
+//! The nodes of the dependency graph (operations, conditions and tables), its edges, and its boundary.
 
 use netkv_ir::{BlockId, Span, Word};
 

@@ -1,6 +1,6 @@
-//! What the reads of a key must satisfy.
+//! The conditions that a history is judged by.
 
-/// The condition of a history.
+/// What the reads of a key must satisfy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
     /// The history is linearizable.

@@ -14,12 +14,14 @@
 //!   paths           the common paths of packets through all graphs
 //!   recirculations  passes of a recirculated packet that begin with its fields
 //!   words           sets of words, and which ones operations and graphs read and write
+//!   checksum_lists  the lists of fields whose checksum code computes itself
 //!   shapes          layouts of tables and registers, which code accesses directly
 //!   plan            which words of the state area are in registers, and which in memory
 //!   code/           translates the IR to that of Cranelift
 //!   machine         makes machine code, and owns its memory
 //!   context         the argument of compiled functions: data shared with the executor
 //!   helpers         functions that compiled code calls
+//!   error           the reason why a program has no machine code
 //!   executor        calls the code for packets and batches
 //!   conditions      conditions without which a packet does not come to a block
 //!   lookahead       which frames of a batch are prefetched for, and when

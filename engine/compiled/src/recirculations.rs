@@ -18,10 +18,11 @@ use crate::words::{
     written_in,
 };
 
-/// Maximum number of recirculations that a function has code for.
+/// Maximum number of different recirculations that a function has code for. A packet may be
+/// recirculated more often.
 const MAX_RECIRCULATIONS: usize = 2;
 
-/// The pass of a recirculated packet.
+/// A pass of a recirculated packet that begins with its fields.
 #[derive(Debug)]
 pub(crate) struct Recirculation {
     /// The headers of the packet, in the order of its frame.
@@ -493,8 +494,8 @@ mod tests {
     V1Switch(P(), V(), I(), E(), C(), D()) main;
     ";
 
-    /// The passes after the received frame, those with the most headers first, with replaced parts of
-    /// the program.
+    /// The recirculations after the received frame, those with the most headers first, with replaced
+    /// parts of the program.
     fn recirculations_with(replaced: &[(&str, &str)]) -> (Program, Vec<Recirculation>) {
         let mut source = SOURCE.to_owned();
         for (from, to) in replaced {
@@ -509,7 +510,7 @@ mod tests {
         (program, recirculations)
     }
 
-    /// The headers of each pass, whether it repeats the parser, and the checksums that it verifies.
+    /// The headers of each recirculation, whether it repeats the parser, and the checksums that it verifies.
     fn found(replaced: &[(&str, &str)]) -> Vec<(Vec<HeaderId>, bool, usize)> {
         let (_, recirculations) = recirculations_with(replaced);
         let found = recirculations.iter().map(|recirculation| {

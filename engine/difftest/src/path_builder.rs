@@ -33,7 +33,7 @@ impl Origin {
     }
 }
 
-/// A packet under construction, and the state of the program that parses it.
+/// A packet under construction, and the state of the program on its path.
 pub(crate) struct PathBuilder<'a> {
     /// Whether the packet is generated; a recorded packet does not change.
     pub(crate) generates: bool,

@@ -7,7 +7,7 @@ use netkv_ir::{BinaryOp, Expr, Pattern, SelectCase, UnaryOp, Value, Word};
 
 use crate::bits::BitString;
 use crate::eval::{eval, load};
-use crate::path_builder::{Origin, PathBuilder};
+use crate::path_builder::{Field, Origin, PathBuilder};
 use crate::value_pool::resized;
 
 impl PathBuilder<'_> {
@@ -183,7 +183,7 @@ impl PathBuilder<'_> {
 
     /// Updates the word of a header whose field was changed through a copy.
     fn update_word(&mut self, origin: Origin) {
-        let same = |field: &&crate::path_builder::Field| field.offset == origin.offset;
+        let same = |field: &&Field| field.offset == origin.offset;
         if let Some(field) = self.fields.iter().find(same).copied()
             && self.origins.get(&field.word).is_some_and(|of| of.added == 0)
         {

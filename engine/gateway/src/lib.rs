@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `words`, `request`, `inline` | bytes of a connection → requests, with limits |
 //! | `reply` | replies → bytes, RESP2 and RESP3 |
-//! | `command`, `table`, `commands` | the declaration of commands, all of them, and that of a request |
+//! | `command`, `table` | the declaration of a command; all of them |
+//! | `commands` | the command of a request, or its error |
 //! | `local`, `catalogue`, `glob` | commands that the gateway answers itself |
 //! | `work` | commands that the rack executes: their operations and replies |
 //! | `keys`, `failure`, `text` | keys on the wire, errors of the rack, keys in texts |

@@ -1,4 +1,7 @@
 //! The names of the counters of roles, so that a metric of a name that does not exist is refused.
+//!
+//! They are those of a role that has done nothing, so no list of names stands beside its code;
+//! `outstanding` is the load generator's.
 
 use netkv_roles::registry::{ClientRole, ServerRole};
 use netkv_roles::{Applied, ClientConfig, ClientOptions, ClientStats, Keyspace, ServerOptions};
@@ -21,9 +24,6 @@ pub fn client_counters(py: Python<'_>, role: &str) -> PyResult<Vec<&'static str>
 pub fn server_counters(py: Python<'_>, role: &str) -> PyResult<Vec<&'static str>> {
     py.detach(|| of_servers(role)).map_err(PyValueError::new_err)
 }
-
-// A role that has done nothing has the same names as one at work: a list of names beside its code
-// could differ from what it counts.
 
 fn of_clients(role: &str) -> Names {
     let workload = WorkloadConfig::new(1, Mix::YCSB_C, 0);

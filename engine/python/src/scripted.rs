@@ -16,7 +16,7 @@ use crate::session::outcome;
 
 const KEY_SIZE: usize = size_of::<Key>();
 
-/// The frames that a role has sent. An error is its fatal one.
+/// The frames that a role has sent; raises its failure.
 fn frames<'py>(py: Python<'py>, out: &mut Actions) -> PyResult<Bound<'py, PyList>> {
     if let Some(failure) = out.take_failure() {
         return Err(PyRuntimeError::new_err(failure));

@@ -9,7 +9,8 @@ use netkv_roles::Nanos;
 
 use crate::impair::{Arrival, Direction, Impairer, Impairment};
 
-/// Maximum number of delayed and corrupted frames that wait, over all links; further ones are lost and counted.
+/// Maximum number of delayed and corrupted frames that wait, over all links; further ones are lost
+/// and counted.
 pub const LATE_LIMIT: usize = 65_536;
 /// Maximum number of free buffers that are kept for later frames.
 const SPARE: usize = 4096;
@@ -40,7 +41,8 @@ pub struct Tally {
     pub dropped: u64,
 }
 
-/// A frame that waits: it is delayed or corrupted. Frames that are due at the same time keep their change.
+/// A frame that waits: it is delayed or corrupted. Frames that are due at the same time keep their
+/// order.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Late {
     due: Nanos,

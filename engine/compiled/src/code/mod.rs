@@ -15,6 +15,7 @@
 //! - `transmit`: from the start of egress to the sent frame, for a packet in memory.
 //!   All of these continue with the egress clone of a packet that is dropped itself, if there is one
 //!   clone and it keeps no metadata. Its pass through egress is compiled with that knowledge.
+//! - one function for each recirculation that goes on with fields (see [`crate::recirculations`]).
 //! - one function for each graph, for packets that are cloned, resubmitted or multicast.
 
 mod bit_string;

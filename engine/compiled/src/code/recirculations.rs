@@ -22,8 +22,8 @@ impl<'a> Builder<'a> {
         self.recirculations = (first as u64..).zip(recirculations).map(start).collect();
     }
 
-    /// Continues a packet that egress recirculates with a recirculation. Returns false, and has made no
-    /// code, if the pass must begin with bytes.
+    /// Continues a packet that egress recirculates, with its fields. Returns false, and has made no
+    /// code, if the next pass must begin with the bytes.
     pub(super) fn begin_recirculation(&mut self, index: usize) -> bool {
         let Start { recirculation, number, blocks, .. } = self.recirculations[index];
         let [truncate, cursor] =
@@ -332,7 +332,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The words of a packet that another function stores for a pass.
+/// The words of a packet that another function stores for a recirculation.
 fn stored_words(recirculation: &Recirculation, origins: &Origins) -> Vec<Word> {
     let is_in_frame = |word: &Word| origins.iter().any(|(other, _)| other == word);
     let is_known = |word: &Word| recirculation.known.get(*word).is_some();

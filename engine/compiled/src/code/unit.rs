@@ -35,8 +35,8 @@ pub(super) enum Kind<'a> {
     Forward { pipelines: usize },
     /// The same for frames on the common paths, which begin in this parser.
     Fast { parser: &'a Stage, recirculations: Recirculations<'a>, pipelines: usize },
-    /// From the end of egress to the sent frame, for recirculated packets that begin a pass. Words of
-    /// their headers are in the received frame.
+    /// From the end of egress to the sent frame, for recirculated packets that go on with their
+    /// fields. Words of their headers are in the received frame.
     Recirculation {
         recirculations: Recirculations<'a>,
         index: usize,
@@ -66,7 +66,8 @@ pub(super) struct Recirculations<'a> {
 pub(super) struct Unit {
     /// Its number in the machine.
     pub(super) function: usize,
-    /// For each recirculation that it knows, the words that are in the received frame, if packets come there.
+    /// For each recirculation that it knows, the words that are in the received frame, if packets
+    /// come there.
     pub(super) origins: Vec<Option<Origins>>,
 }
 

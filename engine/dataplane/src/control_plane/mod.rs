@@ -9,9 +9,8 @@
 //! that a caller can let time pass between the writes to two pipelines.
 //!
 //! `entries`, `extern_objects`, `profiles`, `replication` and `value_sets` add the requests for one
-//! kind of object to [`crate::Switch`]. `table_entry` has the entries, and
-//! `actions` and `matches` convert parts of them.
-//! `pipeline_view` selects the pipelines of a request.
+//! kind of object to [`crate::Switch`]. `table_entry` has the entries, and `actions` and
+//! `matches` convert parts of them. `pipeline_view` selects the pipelines of a request.
 
 mod actions;
 mod entries;

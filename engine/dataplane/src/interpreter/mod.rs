@@ -1,8 +1,8 @@
 //! The interpreter: the reference executor, and the only one that can trace.
 //!
 //! When a program is loaded, `prepare_graph` and `prepare_expr` convert its graphs to the prepared
-//! form (`prepared_program`, `prepared_graph`, `prepared_expr`). [`Interpreter`] walks the prepared blocks, and
-//! `execute_step` executes their steps. Simplicity has priority over speed.
+//! form (`prepared_program`, `prepared_graph`, `prepared_expr`). [`Interpreter`] walks the prepared
+//! blocks, and `execute_step` executes their steps. Simplicity has priority over speed.
 
 pub(crate) mod execute_step;
 pub(crate) mod prepare_expr;

@@ -6,6 +6,7 @@
 use netkv_ir::{Match, MatchKind};
 
 use super::table::{Table, slot_action};
+use crate::bits::mask;
 use crate::wide;
 
 /// Maximum number of entries. A copy of a larger table would take too long if packets and writes
@@ -28,7 +29,7 @@ impl IntervalMap {
         }
         let slot_words = Self::slot_words_of(table)?;
         let width = table.keys[0].width;
-        let largest = if width == 64 { u64::MAX } else { (1 << width) - 1 };
+        let largest = mask(width);
         let mut starts = vec![0];
         for entry in table.entries() {
             let (first, last) = match &entry.matches[0] {

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! `interval_map` copies tables with one range or lpm key for compiled code. `row` has the values and
-//! masks of an entry, `ranked_rows` those of a table in their order, `key_bytes` the bytes of a key. `reference_model` is
-//! a linear search that tests compare the structures with.
+//! masks of an entry, `ranked_rows` those of a table in their order, `key_bytes` the bytes of a key.
+//! `reference_model` is a linear search that tests compare the structures with.
 
 mod action_profile;
 mod bit_planes;

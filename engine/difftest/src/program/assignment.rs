@@ -5,7 +5,7 @@ use super::scope::{Ty, Variable};
 use super::writer::{Writer, line};
 
 /// Maximum nesting of expressions in a statement.
-pub(super) const DEPTH: usize = 3;
+pub(super) const MAX_DEPTH: usize = 3;
 
 /// Operators of compound assignments.
 const OPERATORS: &[&str] = &["+", "-", "*", "&", "|", "^", "|+|", "|-|", "<<", ">>"];
@@ -54,5 +54,5 @@ pub(super) fn destination(w: &mut Writer, ty: Ty) -> String {
 /// Writes an assignment to a random variable.
 pub(super) fn assignment(w: &mut Writer) {
     let Some(to) = writable(w) else { return };
-    assign(w, &to.text, to.ty, DEPTH);
+    assign(w, &to.text, to.ty, MAX_DEPTH);
 }

@@ -3,7 +3,7 @@
 use super::declarations::declare_parameters;
 use super::expression::expression;
 use super::extern_call::{self, egress_spec};
-use super::scope::{Array, CodeKind, Function, NESTED_PARAMS, Ty};
+use super::scope::{Array, CodeKind, Function, NESTED_PARAMS, Ty, Variable};
 use super::statement::statements;
 use super::table;
 use super::writer::{Writer, line};
@@ -201,9 +201,7 @@ fn checksum(w: &mut Writer, name: &str, what: &str) {
     }
     let others = if w.keeps_fields { w.rng.chance(30).into() } else { w.rng.below(3) };
     for _ in 0..others {
-        let fits = |v: &super::scope::Variable| {
-            v.text.starts_with("h.") && matches!(v.ty, Ty::Bit(8..=64))
-        };
+        let fits = |v: &Variable| v.text.starts_with("h.") && matches!(v.ty, Ty::Bit(8..=64));
         let Some(field) = w.variable(fits) else { continue };
         let cond = expression(w, Ty::Bool, 1);
         let data = extern_call::data_list(w);

@@ -1,6 +1,6 @@
 //! Generates statements.
 
-use super::assignment::{DEPTH, assign, assignment};
+use super::assignment::{MAX_DEPTH, assign, assignment};
 use super::expression::{arguments, element, expression, index};
 use super::extern_call;
 use super::scope::{CodeKind, NESTED_PARAMS, Ty};
@@ -24,7 +24,7 @@ fn statement(w: &mut Writer, depth: usize) {
             let ty = w.ty();
             let name = w.unique_name("l");
             if w.rng.chance(80) {
-                let value = expression(w, ty, DEPTH);
+                let value = expression(w, ty, MAX_DEPTH);
                 line!(w, "{} {name} = {value};", ty.text());
             } else {
                 line!(w, "{} {name};", ty.text());
@@ -61,7 +61,7 @@ fn slice_assignment(w: &mut Writer) {
     let low = w.rng.below(width as usize) as u32;
     let high = low + w.rng.below((width - low) as usize) as u32;
     let slice = format!("{}[{high}:{low}]", to.text);
-    assign(w, &slice, Ty::Bit(high - low + 1), DEPTH);
+    assign(w, &slice, Ty::Bit(high - low + 1), MAX_DEPTH);
 }
 
 /// Writes an assignment to an element with a run-time index.
@@ -71,7 +71,7 @@ fn element_assignment(w: &mut Writer) {
         None => return assignment(w),
     };
     match element(w, ty) {
-        Some(to) => assign(w, &to, ty, DEPTH),
+        Some(to) => assign(w, &to, ty, MAX_DEPTH),
         None => assignment(w),
     }
 }

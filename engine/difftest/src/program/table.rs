@@ -1,7 +1,6 @@
 //! Generates actions and tables of a control.
 
-use super::assignment::assign;
-use super::assignment::destination;
+use super::assignment::{assign, destination};
 use super::expression::{expression, literal};
 use super::extern_call::{algorithm, egress_spec};
 use super::scope::{Action, CodeKind, Table, Ty};

@@ -3,7 +3,9 @@
 //! The result is six control-flow graphs over one state area, with every call inlined. Lowering
 //! first creates all instances, then lowers the blocks of the pipeline one after the other.
 //!
-//! Each module adds the methods of [`Lowerer`] for one subject:
+//! `lowerer` has the state of the lowering, which consists of `values`, `objects`, `inlined_call` and
+//! `storage`; `allocation` finds room for variables. Each other module adds the methods of [`Lowerer`]
+//! for one subject:
 //!
 //! ```text
 //! instance            instances and their control-plane names ─ table: tables and their actions
@@ -15,8 +17,6 @@
 //!      ├─ table_apply        apply sites of tables
 //!      ├─ externs            externs of v1model
 //!      └─ packet_methods     `packet_in` and `packet_out`
-//! lowerer             its state ─ values, objects, inlined_call: what the state consists of
-//! storage             places of variables in the state area ─ allocation
 //! graph_builder       basic blocks of one graph
 //! dead_store_elimination    pass over a finished graph
 //! target_rules        what bmv2 cannot run, reported for the finished graphs

@@ -7,8 +7,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 
 use super::call::checked;
-use super::poll::Poller;
-use super::poll::Watched;
+use super::poll::{Poller, Watched};
 
 /// A descriptor through which this process signals another one.
 pub struct Signal(File);

@@ -35,7 +35,7 @@ impl Architecture for CliMc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kits::multiget::operation_tests::{divided, fills_frames};
+    use crate::kits::multiget::operation_tests::{assert_fills_frames, divided};
 
     #[test]
     fn each_server_gets_a_request() {
@@ -47,6 +47,6 @@ mod tests {
 
     #[test]
     fn keys_beyond_a_frame_take_several_requests() {
-        fills_frames(&CliMc);
+        assert_fills_frames(&CliMc);
     }
 }

@@ -46,7 +46,7 @@ impl Architecture for CoordiMc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kits::multiget::operation_tests::{divided, fills_frames};
+    use crate::kits::multiget::operation_tests::{assert_fills_frames, divided};
 
     #[test]
     fn the_coordinator_gets_the_keys_in_the_order_of_the_user() {
@@ -58,6 +58,6 @@ mod tests {
 
     #[test]
     fn keys_beyond_a_frame_take_several_requests() {
-        fills_frames(&CoordiMc);
+        assert_fills_frames(&CoordiMc);
     }
 }

@@ -1,4 +1,4 @@
-//! What several schemes share, and the roles of which a kit is all.
+//! What several schemes share. A kit that is a whole role has it in [`ROLES`].
 //!
 //! | module | for |
 //! |---|---|

@@ -46,7 +46,7 @@ impl traps::Rack for Rig {
     }
 }
 
-/// Protections that FarReach shares with other schemes.
+/// Protections that all servers of single keys have.
 const SHARED: &[Mutation] = &[
     RepeatWrites,
     RepeatLateWrites,

@@ -139,7 +139,8 @@ impl Cards {
     }
 
     /// Runs the design of a card (rule 2) until it may have sent a frame. Returns false if it does
-    /// not run now. `others`: when something happens that is no event of the timeline.
+    /// not run now. `others`: the time of the next timer of the load generator, or of
+    /// the next message of a control channel.
     pub fn run(
         &mut self,
         timeline: &mut Timeline,

@@ -21,7 +21,8 @@ use hosts::Hosts;
 use servers::Servers;
 use switches::Switches;
 
-/// It has a place for all nodes of the rack; only those of its part are used.
+/// The nodes of a part. There is a place for every switch and card of the rack; only those of the
+/// part are used.
 pub struct Nodes {
     pub switches: Switches,
     pub servers: Servers,

@@ -232,7 +232,8 @@ impl Servers {
     }
 
     /// Executes the storage calls of the role. Returns the number of frames that it sends, which
-    /// [`Servers::send`] returns; `None` if the role wants nothing more.
+    /// [`Servers::send`] returns; `None` if the role has no more actions. Frames are
+    /// valid until the next call.
     #[inline]
     pub fn execute(&mut self, now: Nanos, server: u16) -> Option<usize> {
         self.calls.clear();

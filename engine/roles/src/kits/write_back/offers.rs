@@ -27,7 +27,7 @@ impl Offers {
         }
     }
 
-    /// Some time after an answer has passed.
+    /// The time after an answer in which the key is not offered is over.
     pub(super) fn cool_down_is_over(&mut self, key: &Key) {
         if matches!(self.by_key.get(key), Some(Offer::Answered)) {
             self.by_key.remove(key);

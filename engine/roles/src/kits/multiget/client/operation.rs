@@ -216,8 +216,8 @@ pub(crate) mod tests {
         operation
     }
 
-    /// An architecture whose requests have as many keys as fit into a frame.
-    pub(crate) fn fills_frames(architecture: &dyn Architecture) {
+    /// Asserts that requests of an architecture have as many keys as fit into a frame.
+    pub(crate) fn assert_fills_frames(architecture: &dyn Architecture) {
         let layout = Layout::one_rack(1, 64);
         let (operation, sizes) = divided(architecture, layout, &(0..50).collect::<Vec<u64>>());
         assert_eq!(sizes, [22, 22, 6]);

@@ -1572,7 +1572,7 @@ class CoordinatorNode:
         """`config` is JSON.
 
         "bind", "peer" (the switch's port); "workers" (threads, 1 to 64), "limit" (pending requests
-        at which further ones are refused), "servers" (number of all servers), "deadline_s" and
+        at which further ones are refused), "keyspace" (as of `ServerNode`), "deadline_s" and
         "retry_s" (of its requests to servers; the first time-out, which doubles).
         An invalid configuration raises ValueError, a busy port OSError.
         """
@@ -1599,8 +1599,9 @@ class ServerNode:
         """`config` is JSON.
 
         "bind", "peer" (the switch's port); "role" (a role of servers, by its name in the
-        engine's registry or in Python, `netkv.roles`); "key_size" (bytes of a key);
-        "partitions" (indices of the servers in this process), "servers" (number of all servers);
+        engine's registry or in Python, `netkv.roles`); "keyspace" ("servers" that share the keys,
+        "racks" with servers, "key_size" in bytes; `netkv.rack.load.keyspace`);
+        "partitions" (indices of the servers in this process);
         "keys", "value_size" (bytes, or {"min", "max"}): the initial data set of the store, which
         clients know; "seed" (of the run; the data set does not depend on it); "service_rate"
         (operations per second of each server, null: unlimited), "queue_limit" (requests that wait
@@ -1652,8 +1653,9 @@ class ClientNode:
 
         "bind", "peer"; "role" (of clients, by its name in the engine's registry or in Python,
         `netkv.roles`; the default only sends requests); "clients" (identities), "seed",
-        "deadline_s", "retry_s", "servers"; "workload" (netkv.model.spec.WorkloadSpec as JSON; its
-        shifts happen in the phase "measure");
+        "deadline_s", "retry_s"; "keyspace" (as of `ServerNode`); "workload"
+        (netkv.model.spec.WorkloadSpec as JSON, without "key_size"; its shifts happen in the phase
+        "measure");
         "verify" (check reads against acknowledged writes, and store these for the phase "verify").
         An invalid configuration raises ValueError, a busy port OSError.
         """
@@ -1820,7 +1822,8 @@ class Session:
 
     def __init__(self, config: str) -> None:
         """`config` is JSON: "bind" (the client's address), "peer" (the switch's port), "role" as of
-        `ClientNode`, "client" (the client's number), "deadline_s", "retry_s".
+        `ClientNode`, "client" (the client's number), "keyspace" (as of `ServerNode`), "deadline_s",
+        "retry_s".
 
         An invalid configuration raises ValueError; an address that another process has bound raises
         OSError with "in use" in its text.

@@ -23,7 +23,7 @@ from netkv.model.messages import Status, decode, encode
 from netkv.model.nodes import Servers
 from netkv.model.spec import ClosedLoop, WorkloadSpec
 from netkv.model.topology import CPU_PORT, Topology
-from netkv.rack.load import load_config
+from netkv.rack.load import keyspace, load_config
 from netkv.schemes import Scheme, parts
 from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.tables import PACKET_HEADER_BYTES, Tables
@@ -73,12 +73,13 @@ class LiveNodes:
         self._switch = _engine.Switch(program)
         ports = [(_CLIENT_PORT, here, self._client), (_SERVER_PORT, there, server)]
         self._node = _engine.SwitchNode(self._switch, ports, CPU_PORT)
+        spec = RackSpec(scheme=scheme.name, lab=_LAB)
         config = {
             "bind": server,
             "peer": there,
             "role": scheme.role(Servers),
             "partitions": [0],
-            "servers": 1,
+            "keyspace": keyspace(spec),
             "keys": KEYS,
             "value_size": 128,
             "seed": 1,
@@ -88,7 +89,6 @@ class LiveNodes:
         self._server = _engine.ServerNode(json.dumps(config))
         self._tables = Tables(self._switch, program)
         topology = Topology.of_ports([_CLIENT_PORT], [_SERVER_PORT])
-        spec = RackSpec(scheme=scheme.name, lab=_LAB)
         for write in scheme.control_plane(spec, topology).tables():
             self._write(write)
 

@@ -29,7 +29,7 @@ from netkv.model import layout, topology
 from netkv.model.network import Network, with_ports
 from netkv.model.nodes import Card, Client, ClientCard, Coordinator, Node, Servers, partitions
 from netkv.model.scheme_options import CoordinatorOptions
-from netkv.rack.load import load_config
+from netkv.rack.load import keyspace, load_config
 from netkv.schemes.scheme import Scheme
 from netkv.schemes.spec import RackSpec
 
@@ -227,14 +227,12 @@ def server_config(
         **(cabling.cards or cabling.servers)[index].peer_end,
         "role": role,
         "partitions": list(cabling.partitions[index]),
-        "servers": spec.lab.servers,
-        "racks": spec.lab.topology.switches_of_servers,
+        "keyspace": keyspace(spec),
         "keys": spec.workload.keys,
         "value_size": size if isinstance(size, int) else size.model_dump(),
         "seed": spec.seed,
         "service_rate": spec.lab.service_rate,
         "queue_limit": spec.lab.queue_limit,
-        "key_size": spec.workload.key_size,
     }
 
 
@@ -247,9 +245,7 @@ def coordinator_config(spec: RackSpec, cabling: Cabling) -> dict[str, Any]:
         **cable.peer_end,
         "workers": options.coordinator_workers,
         "limit": options.coordinator_queue,
-        "servers": spec.lab.servers,
-        "racks": spec.lab.topology.switches_of_servers,
-        "key_size": spec.workload.key_size,
+        "keyspace": keyspace(spec),
         "deadline_s": spec.deadline,
         "retry_s": spec.retry,
     }
@@ -273,9 +269,7 @@ def external_client_configs(spec: RackSpec, cabling: Cabling, role: str) -> list
             "client": number,
             "deadline_s": spec.deadline,
             "retry_s": spec.retry,
-            "servers": spec.lab.servers,
-            "racks": spec.lab.topology.switches_of_servers,
-            "key_size": spec.workload.key_size,
+            "keyspace": keyspace(spec),
         }
         for number, cable in enumerate(cabling.external_clients, start=spec.lab.clients + 1)
     ]

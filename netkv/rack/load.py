@@ -1,4 +1,4 @@
-"""The configuration of a rack's load, for both drivers."""
+"""The configuration of a rack's load and keyspace, for both drivers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ from netkv.schemes.scheme import Scheme
 from netkv.schemes.spec import RackSpec
 
 
+def keyspace(spec: RackSpec) -> dict[str, int]:
+    """The keyspace, which is the same for all roles of a rack: the number of servers that share the
+    keys, the number of racks with servers, and the bytes of a key."""
+    return {
+        "servers": spec.lab.servers,
+        "racks": spec.lab.topology.switches_of_servers,
+        "key_size": spec.workload.key_size,
+    }
+
+
 def load_config(spec: RackSpec, scheme: Scheme) -> dict[str, Any]:
     """Configuration of the load, live and simulated."""
     return {
@@ -17,9 +27,8 @@ def load_config(spec: RackSpec, scheme: Scheme) -> dict[str, Any]:
         "seed": spec.seed,
         "deadline_s": spec.deadline,
         "retry_s": spec.retry,
-        "servers": spec.lab.servers,
-        "racks": spec.lab.topology.switches_of_servers,
-        "workload": spec.workload.model_dump(mode="json"),
+        "keyspace": keyspace(spec),
+        "workload": spec.workload.model_dump(mode="json", exclude={"key_size"}),
         "verify": True,
         "may_be_stale": scheme.max_staleness(spec.lab) is not None,
     }

@@ -107,13 +107,10 @@ def rack_config(
         "coordinator": _coordinator(spec, profile) if scheme.has(Coordinator) else None,
         "servers": {
             "role": scheme.role(Servers),
-            "count": lab.servers,
-            "racks": lab.topology.switches_of_servers,
             "keys": spec.workload.keys,
             "value_size": size if isinstance(size, int) else size.model_dump(),
             "service_rate": lab.service_rate,
             "queue_limit": lab.queue_limit,
-            "key_size": spec.workload.key_size,
             "host": _host(server, scale)
             | ({"queue_limit": lab.host_queue} if lab.host_queue else {}),
             "store": {

@@ -33,7 +33,7 @@ def test_example_prints_the_documented_output(tmp_path: Path) -> None:
 def test_example_serves_a_server_node(tmp_path: Path) -> None:
     """The node loads its data set once, and writes the record that identifies it."""
     bind, peer = (f"127.0.0.1:{port}" for port in free_ports(2))
-    config = server_config(bind, peer, keys=50, queue_limit=64, key_size=16)
+    config = server_config(bind, peer, keys=50, queue_limit=64)
     for _ in range(2):  # the second node finds the data set
         store = backend(tmp_path / "records.db")
         node = ServerNode(json.dumps(config))

@@ -141,7 +141,7 @@ class LocalRack:
             "seed": seed,
             "deadline_s": deadline_s,
             "retry_s": 0.05,
-            "servers": servers,
+            "keyspace": {"servers": servers, "racks": 1, "key_size": 16},
             "workload": {
                 "keys": keys,
                 "zipf": 0.99,

@@ -29,14 +29,15 @@ Replies = dict[tuple[int, int], tuple[Status, bytes]]
 """Status and value by client and request number."""
 
 
-def server_config(bind: str, peer: str, **changes: Any) -> dict[str, Any]:
-    """The configuration of a node with one server of ten keys; `changes` replace or add fields."""
+def server_config(bind: str, peer: str, *, servers: int = 1, **changes: Any) -> dict[str, Any]:
+    """The configuration of a node with the first of `servers` servers, of ten keys; `changes`
+    replace or add fields."""
     return {
         "bind": bind,
         "peer": peer,
         "role": "plain",
         "partitions": [0],
-        "servers": 1,
+        "keyspace": {"servers": servers, "racks": 1, "key_size": 16},
         "keys": 10,
         "value_size": 64,
         "seed": 1,

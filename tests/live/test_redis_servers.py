@@ -200,7 +200,8 @@ def test_writes_under_way_at_kill_9_have_one_effect(node: Node, restarts: bool) 
 def test_number_of_stores_is_one_or_that_of_servers(node: Node) -> None:
     node.stop()
     store = Redis(node.shards[0].place)
-    config = {**node.config, "partitions": [0, 1, 2], "servers": 3}
+    three = {"servers": 3, "racks": 1, "key_size": 16}
+    config = {**node.config, "partitions": [0, 1, 2], "keyspace": three}
     other = ServerNode(json.dumps(config))
     with pytest.raises(OSError, match="2 storage back ends for 3 servers"):
         other.start([store, store])

@@ -292,7 +292,7 @@ def test_more_servers_than_events_can_name_are_refused(monkeypatch: pytest.Monke
 
     def too_large(*args: Any) -> dict[str, Any]:
         document = rack_config(*args)
-        document["servers"]["count"] = 4097
+        document["load"]["keyspace"]["servers"] = 4097
         return document
 
     monkeypatch.setattr(config, "rack_config", too_large)

@@ -8,9 +8,7 @@ use netkv_workload::Shift;
 use serde::Deserialize;
 
 use crate::saturation::Saturation;
-use crate::workload::{
-    Arrivals, ValueSize, WorkloadConfig, closed_loop, default_key_size, open_loop,
-};
+use crate::workload::{Arrivals, ValueSize, WorkloadConfig, closed_loop, open_loop};
 
 /// Configuration of a server node.
 #[derive(Debug, Clone, Deserialize)]
@@ -24,11 +22,8 @@ pub struct ServerConfig {
     pub role: ServerRole,
     /// Indices of the servers in this process.
     pub partitions: Vec<u16>,
-    /// Servers in all racks.
-    pub servers: u16,
-    /// Racks with servers.
-    #[serde(default = "one_rack")]
-    pub racks: u16,
+    /// The keys and how many servers share them.
+    pub keyspace: Keyspace,
     /// Keys of the data set.
     pub keys: u64,
     /// Sizes of their values.
@@ -39,14 +34,6 @@ pub struct ServerConfig {
     pub service_rate: Option<f64>,
     /// Maximum number of waiting requests at a server with a service rate.
     pub queue_limit: usize,
-    /// Bytes of a key of the keyspace.
-    #[serde(default = "default_key_size")]
-    pub key_size: usize,
-}
-
-/// The number of racks with servers if there is one switch.
-pub(crate) fn one_rack() -> u16 {
-    1
 }
 
 impl ServerConfig {
@@ -55,15 +42,11 @@ impl ServerConfig {
         self.value_size.into()
     }
 
-    fn keyspace(&self) -> Keyspace {
-        Keyspace { servers: self.servers, racks: self.racks, key_size: self.key_size }
-    }
-
     /// The options of each server of this process.
     pub fn options(&self, first_request: u32, epoch: Nanos) -> impl Iterator<Item = ServerOptions> {
         self.partitions.iter().map(move |&server| ServerOptions {
             server,
-            keyspace: self.keyspace(),
+            keyspace: self.keyspace,
             first_request,
             epoch,
             service_rate: self.service_rate,
@@ -90,13 +73,8 @@ pub struct CoordinatorConfig {
     pub workers: u32,
     /// Maximum number of pending requests, over all workers; further ones are refused.
     pub limit: usize,
-    /// Servers in all racks.
-    pub servers: u16,
-    /// Racks with servers.
-    #[serde(default = "one_rack")]
-    pub racks: u16,
-    /// Bytes of a key of the keyspace.
-    pub key_size: usize,
+    /// The keys and how many servers share them.
+    pub keyspace: Keyspace,
     /// Deadline of a request, in seconds. Then the coordinator replies with the values that it has.
     pub deadline_s: f64,
     /// First retry time-out of its requests to servers, in seconds; it doubles up to eight times
@@ -118,11 +96,7 @@ impl CoordinatorConfig {
         let initial = nanos("retry_s", self.retry_s)?;
         let deadline = nanos("deadline_s", self.deadline_s)?;
         let options = |worker| CoordinatorOptions {
-            keyspace: Keyspace {
-                servers: self.servers,
-                racks: self.racks,
-                key_size: self.key_size,
-            },
+            keyspace: self.keyspace,
             worker,
             workers: self.workers,
             first_request,
@@ -176,11 +150,8 @@ pub struct LoadConfig {
     pub deadline_s: f64,
     /// First retry time-out, in seconds; it doubles up to eight times this.
     pub retry_s: f64,
-    /// Servers in all racks.
-    pub servers: u16,
-    /// Racks with servers.
-    #[serde(default = "one_rack")]
-    pub racks: u16,
+    /// The keys and how many servers share them.
+    pub keyspace: Keyspace,
     /// The workload.
     workload: WorkloadConfig,
     /// Whether to check reads against acknowledged writes.
@@ -218,11 +189,7 @@ impl LoadConfig {
             max_outstanding,
             ..netkv_roles::ClientConfig::new(self.clients, arrivals?)
         };
-        Ok(ClientOptions { load, keyspace: self.keyspace() })
-    }
-
-    fn keyspace(&self) -> Keyspace {
-        Keyspace { servers: self.servers, racks: self.racks, key_size: self.workload.key_size }
+        Ok(ClientOptions { load, keyspace: self.keyspace })
     }
 
     /// The options of the only worker of a simulated coordinator.
@@ -237,7 +204,7 @@ impl LoadConfig {
     ) -> Result<CoordinatorOptions, String> {
         let initial = nanos("retry_s", self.retry_s)?;
         Ok(CoordinatorOptions {
-            keyspace: self.keyspace(),
+            keyspace: self.keyspace,
             worker: 0,
             workers: 1,
             first_request,
@@ -249,7 +216,7 @@ impl LoadConfig {
 
     /// Configuration of the workload.
     pub fn workload(&self) -> netkv_workload::WorkloadConfig {
-        self.workload.seeded(self.seed)
+        self.workload.seeded(self.seed, self.keyspace.key_size)
     }
 
     /// The search for the saturation throughput, if arrivals are configured so.

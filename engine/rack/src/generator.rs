@@ -252,7 +252,7 @@ pub(crate) mod tests {
     fn generator(role: &str) -> Generator {
         let config = json!({
             "role": role, "clients": 2, "seed": 1, "deadline_s": 1.0, "retry_s": 0.01,
-            "servers": 1, "verify": true,
+            "keyspace": {"servers": 1, "racks": 1, "key_size": 16}, "verify": true,
             "workload": {
                 "keys": 10, "zipf": 0.0, "writes": 1.0, "value_size": 64,
                 "arrivals": { "outstanding": 2 },

@@ -58,10 +58,10 @@ fn check(config: &ServerConfig) -> Result<(), String> {
         return Err("'partitions' is empty; it names the servers of this process.".to_owned());
     }
     for (at, server) in config.partitions.iter().enumerate() {
-        if *server >= config.servers {
+        if *server >= config.keyspace.servers {
             return Err(format!(
                 "'partitions' names server {server}, but there are {} ('servers'), from 0.",
-                config.servers
+                config.keyspace.servers
             ));
         }
         if config.partitions[..at].contains(server) {
@@ -103,10 +103,10 @@ impl ServerNode {
         let data = DataSet {
             keys: self.config.keys,
             value_size: self.config.value_size(),
-            servers: self.config.servers,
+            servers: self.config.keyspace.servers,
             partitions: self.config.partitions.clone(),
             format: Format::of(&self.config.role),
-            keying: (self.config.role.keying)(self.config.key_size),
+            keying: (self.config.role.keying)(self.config.keyspace.key_size),
         };
         store.load(&data).map_err(io::Error::other)?;
         let now = clock::now();

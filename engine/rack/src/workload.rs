@@ -1,4 +1,5 @@
-//! The workload of a load generator, as the JSON of `netkv.model.spec.WorkloadSpec`.
+//! The workload of a load generator, as the JSON of `netkv.model.spec.WorkloadSpec`
+//! without the size of keys, which the keyspace has.
 
 use netkv_workload::{Mix, Popularity, Shift};
 use serde::Deserialize;
@@ -64,9 +65,6 @@ pub struct WorkloadConfig {
     conditional: f64,
     #[serde(default)]
     multiget: Option<MultigetSize>,
-    /// Bytes of a key of the keyspace.
-    #[serde(default = "default_key_size")]
-    pub key_size: usize,
     /// See [`Arrivals`].
     pub arrivals: Arrivals,
     /// Shifts of popularity.
@@ -75,8 +73,8 @@ pub struct WorkloadConfig {
 }
 
 impl WorkloadConfig {
-    /// The configuration of the generator of operations.
-    pub fn seeded(&self, seed: u64) -> netkv_workload::WorkloadConfig {
+    /// The configuration of the generator of operations, on keys of `key_size` bytes.
+    pub fn seeded(&self, seed: u64, key_size: usize) -> netkv_workload::WorkloadConfig {
         let mix = match self.mix {
             Some(MixName::A) => Mix::YCSB_A,
             Some(MixName::B) => Mix::YCSB_B,
@@ -102,7 +100,7 @@ impl WorkloadConfig {
             value_size: self.value_size.into(),
             conditional: self.conditional,
             multiget: self.multiget.map(Into::into),
-            key_size: self.key_size,
+            key_size,
             ..netkv_workload::WorkloadConfig::new(self.keys, mix, seed)
         }
     }
@@ -197,9 +195,4 @@ impl From<ShiftConfig> for Shift {
             ShiftKind::Random => Self::Random { keys, top: config.top },
         }
     }
-}
-
-/// Key size of the schemes for single keys.
-pub(crate) fn default_key_size() -> usize {
-    16
 }

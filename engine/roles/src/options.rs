@@ -1,9 +1,12 @@
 //! Options that the roles of all protocols have.
 
+use serde::Deserialize;
+
 use crate::{Backoff, ClientConfig, Nanos};
 
 /// The keyspace, which is the same for all roles of a rack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Keyspace {
     /// Number of servers that share the keys.
     pub servers: u16,

@@ -11,7 +11,7 @@ use netkv_workload::{Arrivals, Mix, Workload, WorkloadConfig};
 use serde::Deserialize;
 use smallvec::SmallVec;
 
-use crate::config::{nanos, one_rack};
+use crate::config::nanos;
 
 /// Configuration of a session.
 #[derive(Debug, Clone, Deserialize)]
@@ -25,13 +25,8 @@ pub struct SessionConfig {
     pub role: ClientRole,
     /// Number of the client.
     pub client: u16,
-    /// Servers in all racks.
-    pub servers: u16,
-    /// Racks with servers.
-    #[serde(default = "one_rack")]
-    pub racks: u16,
-    /// Bytes of a key of the keyspace.
-    pub key_size: usize,
+    /// The keys and how many servers share them.
+    pub keyspace: Keyspace,
     /// Deadline of an operation, in seconds.
     pub deadline_s: f64,
     /// First retry time-out, in seconds; it doubles up to eight times this.
@@ -56,10 +51,9 @@ impl SessionConfig {
         };
         // The role needs a workload, but with 0 outstanding operations it draws none from it.
         let workload = WorkloadConfig::new(1, Mix::YCSB_C, 0);
-        let workload = Workload::new(WorkloadConfig { key_size: self.key_size, ..workload })?;
-        let keyspace =
-            Keyspace { servers: self.servers, racks: self.racks, key_size: self.key_size };
-        (self.role.new)(&ClientOptions { load, keyspace }, workload)
+        let workload =
+            Workload::new(WorkloadConfig { key_size: self.keyspace.key_size, ..workload })?;
+        (self.role.new)(&ClientOptions { load, keyspace: self.keyspace }, workload)
     }
 }
 

@@ -44,7 +44,7 @@ fn config(peer: SocketAddrV4, role: &str) -> SessionConfig {
     let free = address_of(&UdpSocket::bind("127.0.0.1:0").unwrap());
     let text = serde_json::json!({
         "bind": free, "peer": peer, "role": role, "client": 3, "deadline_s": 2.0, "retry_s": 0.05,
-        "servers": 4, "key_size": 16,
+        "keyspace": {"servers": 4, "racks": 1, "key_size": 16},
     });
     serde_json::from_value(text).unwrap()
 }

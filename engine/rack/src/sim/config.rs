@@ -4,7 +4,6 @@ use std::fmt;
 use std::path::PathBuf;
 
 use netkv_dataplane::PIPELINES;
-use netkv_roles::Keyspace;
 use netkv_roles::registry::{CoordinatorRole, ServerRole};
 use netkv_workload::Distribution;
 use serde::Deserialize;
@@ -12,8 +11,8 @@ use serde::Deserialize;
 use super::channel::ChannelModel;
 use super::event::{MAX_LINKS, MAX_NODES};
 use super::link::LinkModel;
-use crate::config::{LoadConfig, one_rack};
-use crate::workload::{ValueSize, default_key_size};
+use crate::config::LoadConfig;
+use crate::workload::ValueSize;
 
 /// A whole rack.
 #[derive(Debug, Clone, Deserialize)]
@@ -41,17 +40,12 @@ pub struct RackConfig {
     pub control: ChannelModel,
 }
 
-/// Storage servers, all with the same configuration.
+/// Storage servers, all with the same configuration. The keyspace of the load says how many.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServersConfig {
     /// Role of the servers.
     pub role: ServerRole,
-    /// Number of servers.
-    pub count: u16,
-    /// Racks with servers.
-    #[serde(default = "one_rack")]
-    pub racks: u16,
     /// Keys of the data set.
     pub keys: u64,
     /// Sizes of their values.
@@ -61,19 +55,10 @@ pub struct ServersConfig {
     pub service_rate: Option<f64>,
     /// Maximum number of waiting requests at a server with a service rate.
     pub queue_limit: usize,
-    /// Bytes of a key of the keyspace.
-    #[serde(default = "default_key_size")]
-    pub key_size: usize,
     /// Model of a server host.
     pub host: HostModel,
     /// Processor times of the store's operations.
     pub store: StoreModel,
-}
-
-impl ServersConfig {
-    pub(super) fn keyspace(&self) -> Keyspace {
-        Keyspace { servers: self.count, racks: self.racks, key_size: self.key_size }
-    }
 }
 
 /// Model of a host: its cores, and the processor time of sending and receiving frames.
@@ -293,10 +278,10 @@ impl RackConfig {
     ///
     /// A sentence about the first value that is not.
     pub fn check(&self) -> Result<(), String> {
-        if self.servers.count == 0 || self.load.clients == 0 || self.switches.is_empty() {
+        if self.load.keyspace.servers == 0 || self.load.clients == 0 || self.switches.is_empty() {
             return Err("A rack has at least a client, a switch and a server.".to_owned());
         }
-        let servers = usize::from(self.servers.count);
+        let servers = usize::from(self.load.keyspace.servers);
         size(servers, self.switches.len(), self.links.len())?;
         positive("control.rate", self.control.rate)?;
         time("control.latency_s", self.control.latency_s)?;
@@ -368,7 +353,7 @@ impl RackConfig {
 /// Checks that an event can name each part of a rack of this size.
 fn size(servers: usize, switches: usize, cables: usize) -> Result<(), String> {
     for (what, field, count, most) in [
-        ("servers", "servers.count", servers, MAX_NODES),
+        ("servers", "load.keyspace.servers", servers, MAX_NODES),
         ("switches", "switches", switches, MAX_NODES),
         // A cable is a link in each direction.
         ("cables", "links", cables, MAX_LINKS / 2),
@@ -432,7 +417,8 @@ pub(super) mod tests {
         let config = json!({
             "seed": 1,
             "load": {
-                "clients": 1, "seed": 1, "deadline_s": 2.0, "retry_s": 0.05, "servers": servers,
+                "clients": 1, "seed": 1, "deadline_s": 2.0, "retry_s": 0.05,
+                "keyspace": {"servers": servers, "racks": 1, "key_size": 16},
                 "workload": {
                     "keys": 10, "zipf": 0.0, "value_size": 16, "arrivals": {"outstanding": 1}
                 },
@@ -440,7 +426,7 @@ pub(super) mod tests {
             },
             "client": host,
             "servers": {
-                "role": "plain", "count": servers, "keys": 10, "value_size": 16,
+                "role": "plain", "keys": 10, "value_size": 16,
                 "service_rate": null, "queue_limit": 64, "host": host,
                 "store": {"get": time, "put": time, "delete": time}
             },
@@ -455,7 +441,7 @@ pub(super) mod tests {
     fn a_rack_has_at_most_4096_servers() {
         assert_eq!(rack(4096, 1).check(), Ok(()));
         let error = rack(4097, 1).check().unwrap_err();
-        assert_eq!(error, "A rack has at most 4096 servers, not 4097 ('servers.count').");
+        assert_eq!(error, "A rack has at most 4096 servers, not 4097 ('load.keyspace.servers').");
     }
 
     #[test]

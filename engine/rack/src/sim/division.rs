@@ -44,7 +44,7 @@ impl Division {
         }
         Self {
             switches: vec![0; config.switches.len()],
-            servers: vec![0; config.servers.count.into()],
+            servers: vec![0; config.load.keyspace.servers.into()],
             coordinator: 0,
             clients: 0,
             parts: 1,
@@ -57,7 +57,7 @@ impl Division {
         let count = config.switches.len();
         let mut division = Self {
             switches: (0..count).map(|switch| (switch * groups / count) as u8).collect(),
-            servers: vec![0; config.servers.count.into()],
+            servers: vec![0; config.load.keyspace.servers.into()],
             coordinator: 0,
             clients: groups as u8,
             parts: groups + 1,

@@ -305,7 +305,7 @@ fn exists(config: &RackConfig, end: End) -> bool {
     match end {
         End::Switch(switch, port) => usize::from(switch) < config.switches.len() && is_port(port),
         End::Client(client) => client > 0 && client <= config.load.clients,
-        End::Server(server) => server < config.servers.count,
+        End::Server(server) => server < config.load.keyspace.servers,
         End::Coordinator => config.coordinator.is_some(),
         // A rack with cards has one part, which has the others, too.
         End::Card(..) => false,

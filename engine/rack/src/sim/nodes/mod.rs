@@ -38,8 +38,7 @@ impl Nodes {
     ///
     /// A sentence about an invalid configuration.
     pub fn new(config: &RackConfig, division: &Division, part: usize) -> Result<Self, String> {
-        let protocol: Arc<dyn Protocol> =
-            (config.servers.role.frames)(config.servers.keyspace()).into();
+        let protocol: Arc<dyn Protocol> = (config.servers.role.frames)(config.load.keyspace).into();
         let has = |end| division.of(end) == part;
         let servers =
             Servers::new(config, Arc::clone(&protocol), |server| has(End::Server(server)))?;

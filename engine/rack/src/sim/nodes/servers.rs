@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use netkv_roles::{
-    Actions, Applied, Frames, MemoryStore, Nanos, Server, ServerOptions, Work, first_request,
+    Actions, Applied, Frames, Keyspace, MemoryStore, Nanos, Server, ServerOptions, Work,
+    first_request,
 };
 use netkv_workload::{Distribution, MAX_KEYS, Random};
 use serde_json::{Value, json};
@@ -43,6 +44,7 @@ pub struct Servers {
     /// For each server of the rack, its index in `nodes`.
     places: Vec<Option<u16>>,
     config: ServersConfig,
+    keyspace: Keyspace,
     times: Times,
     actions: Box<Actions>,
     /// Actions that are being carried out, while `actions` collects new ones.
@@ -105,14 +107,14 @@ impl Servers {
         frames: Arc<dyn Frames>,
         has: impl Fn(u16) -> bool,
     ) -> Result<Self, String> {
-        let spec = &config.servers;
+        let (spec, keyspace) = (&config.servers, config.load.keyspace);
         if spec.keys == 0 || spec.keys > MAX_KEYS {
             return Err(format!("'keys' is {}; it must be from 1 to {MAX_KEYS}.", spec.keys));
         }
         let node = |server: u16| -> Result<Node, String> {
             Ok(Node {
                 number: server,
-                role: restore(spec, server, 1, 0, &Applied::default())?,
+                role: restore(spec, keyspace, server, 1, 0, &Applied::default())?,
                 store: MemoryStore::new(spec.keys, spec.value_size.into()),
                 cpu: Cpu::new(spec.host.cores, spec.host.queue_limit),
                 warmth: Warmth::new(spec.store.warm_records),
@@ -127,9 +129,13 @@ impl Servers {
         let mut count = 0..;
         let place = |server| if has(server) { count.next() } else { None };
         Ok(Self {
-            places: (0..spec.count).map(place).collect(),
-            nodes: (0..spec.count).filter(|it| has(*it)).map(node).collect::<Result<_, _>>()?,
+            places: (0..keyspace.servers).map(place).collect(),
+            nodes: (0..keyspace.servers)
+                .filter(|it| has(*it))
+                .map(node)
+                .collect::<Result<_, _>>()?,
             config: spec.clone(),
+            keyspace,
             times: Times::new(spec, frames),
             actions: Box::default(),
             calls: Box::default(),
@@ -309,7 +315,7 @@ impl Servers {
         keep_storage: bool,
     ) -> Result<(), String> {
         let now = timeline.now;
-        let spec = self.config.clone();
+        let (spec, keyspace) = (self.config.clone(), self.keyspace);
         let node = self.existing(server)?;
         // Greater than the request numbers of its earlier incarnations.
         let first =
@@ -317,7 +323,7 @@ impl Servers {
         if !keep_storage {
             node.store = MemoryStore::new(spec.keys, spec.value_size.into());
         }
-        node.role = restore(&spec, server, first, now, node.store.applied())?;
+        node.role = restore(&spec, keyspace, server, first, now, node.store.applied())?;
         // A slowed server stays slow after a restart.
         let slow = node.cpu.slow;
         node.cpu = Cpu::new(spec.host.cores, spec.host.queue_limit);
@@ -379,6 +385,7 @@ fn place(places: &[Option<u16>], server: u16) -> usize {
 /// Creates the role of a server that starts.
 fn restore(
     spec: &ServersConfig,
+    keyspace: Keyspace,
     server: u16,
     first_request: u32,
     now: Nanos,
@@ -386,7 +393,7 @@ fn restore(
 ) -> Result<Box<dyn Server>, String> {
     let options = ServerOptions {
         server,
-        keyspace: spec.keyspace(),
+        keyspace,
         first_request,
         epoch: 0,
         service_rate: spec.service_rate,

@@ -82,9 +82,9 @@ def _cards(scheme: Scheme, module: str) -> Iterator[SchemeFile]:
     if scheme.card is None:
         return
     design = scheme.card(LabSpec()).design
-    file = resources.path("fpga") / "designs" / f"{design}.toml"
-    yield SchemeFile(file, "design of its cards", shared=design != scheme.name)
+    file = manifest.files().get(design, Path(design))
     rtl = manifest.find(design)
+    yield SchemeFile(file, "design of its cards", shared=rtl.name != scheme.name)
     for folder in dict.fromkeys(it.parent for it in rtl_sources.closure(rtl.top, rtl.rtl)):
         yield SchemeFile(folder, "RTL of its cards", shared=folder.name != module)
 

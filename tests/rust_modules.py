@@ -1,11 +1,16 @@
 """Circles among the modules of a Rust crate, which rustc allows and `make lint` does not.
 
-A module is a file. It depends on the modules of its crate that define what its code names, however
-the path gets there: `crate::Node` is a dependency on `rack/config.rs` if that file defines `Node`
-and the crate's root re-exports it. Declarations (`mod name;`) and re-exports (`pub use`) give names
-and are no dependency. Code of tests (`#[cfg(test)]`) is not read.
+A module is a file, at the path of its name: `#[path]` is refused. It depends on the modules of its
+crate that define what its code names, however the path gets there: `crate::Node` is a dependency on
+`rack/config.rs` if that file defines `Node` and the crate's root re-exports it. Declarations
+(`mod name;`) and re-exports (`pub use`) give names and are no dependency, unless the file uses the
+names itself. Code of tests (`#[cfg(test)]`) is not read.
+
+What is not seen: a trait that comes by `use path::*` and whose methods alone are called, and the
+modules in paths that a macro puts together.
 """
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +21,7 @@ import tree_sitter_rust
 from tree_sitter import Language, Node, Parser
 
 Module = tuple[str, ...]
+Asked = frozenset[tuple[Module, str]]
 
 ENGINE = Path(__file__).parents[1] / "engine"
 RUST = Language(tree_sitter_rust.language())
@@ -23,45 +29,71 @@ COMMENTS = ("line_comment", "block_comment")
 PATHS = ("scoped_identifier", "scoped_type_identifier")
 NAMES = ("identifier", "type_identifier")
 KEYWORDS = ("crate", "self", "super")
+IN_TOKENS = ("identifier", "metavariable", *KEYWORDS)
+ELSEWHERE = re.compile(r"#\[\s*path\b")
+MACRO = re.compile(r"[\w:]+!")
+WORD = re.compile(r"\w+")
+PATH_IN_TEXT = re.compile(r"\w+(?:::\w+)+")
+
+
+class ModuleElsewhereError(Exception):
+    """A module has `#[path]`, so it is not at the path of its name."""
 
 
 @dataclass
-class Reference:
-    """A path in the code: its names, and the inline modules that it stands in."""
+class Scope:
+    """What the code of a file, or of an inline module in it, says of names."""
 
-    names: list[str]
-    inside: Module
-
-
-@dataclass
-class Source:
-    """What a file says of modules."""
-
-    paths: list[Reference] = field(default_factory=list)
-    #: Names that `use` brings into the file, each with its path; a name that is re-exported may
-    #: stand for something the file does not use itself.
-    imports: dict[str, list[str]] = field(default_factory=dict)
-    reexports: set[str] = field(default_factory=set)
-    #: Paths of `use path::*`.
-    globs: list[list[str]] = field(default_factory=list)
+    file: Module
+    """The module of the file."""
+    paths: list[list[str]] = field(default_factory=list)
+    """Paths of more than one name in the code, and those of `use` that are no re-exports."""
     names: set[str] = field(default_factory=set)
-    modules_of_tests: set[str] = field(default_factory=set)
+    """All names in the code."""
+    declared: set[str] = field(default_factory=set)
+    """Names of its items."""
+    in_macros: set[str] = field(default_factory=set)
+    """Names in macros that stand among its items, and may make items of these names."""
+    imports: dict[str, list[str]] = field(default_factory=dict)
+    """Names that `use` brings, each with its path."""
+    globs: list[list[str]] = field(default_factory=list)
+    """Paths of `use path::*`."""
+
+
+@dataclass
+class Found:
+    """Where a path leads."""
+
+    scope: Module
+    rest: list[str]
+    """The names after the last module: an item and what belongs to it. Empty: a module."""
 
 
 def dependencies(source: Path) -> dict[Module, set[Module]]:
-    """The modules of the crate with this `src` folder, and those that each depends on."""
-    sources = {
-        module_of(file.relative_to(source)): read(file) for file in sorted(source.rglob("*.rs"))
-    }
-    tests = {(*module, name) for module, file in sources.items() for name in file.modules_of_tests}
+    """The modules of the crate with this `src` folder, and those that each depends on.
+
+    Raises `ModuleElsewhereError`.
+    """
+    scopes: dict[Module, Scope] = {}
+    tests: set[Module] = set()
+    for file in sorted(source.rglob("*.rs")):
+        module = module_of(file.relative_to(source))
+        scopes[module] = Scope(module)
+        try:
+            visit(Parser(RUST).parse(file.read_bytes()).root_node, module, scopes, tests)
+        except ModuleElsewhereError as error:
+            raise ModuleElsewhereError(f"{file}: {error}") from error
     crate = Crate(
         {
-            module: file
-            for module, file in sources.items()
+            module: scope
+            for module, scope in scopes.items()
             if not any(module[: len(test)] == test for test in tests)
         }
     )
-    return {module: crate.used(module) - {module} for module in crate.sources}
+    found: dict[Module, set[Module]] = {}
+    for module, scope in crate.scopes.items():
+        found.setdefault(scope.file, set()).update(crate.used(module) - {scope.file})
+    return found
 
 
 def circle(graph: Mapping[Module, set[Module]]) -> list[Module]:
@@ -82,97 +114,113 @@ def module_of(file: Path) -> Module:
 
 @dataclass
 class Crate:
-    """The modules of a crate."""
+    """The modules of a crate, those within files included."""
 
-    sources: dict[Module, Source]
+    scopes: dict[Module, Scope]
 
     def used(self, module: Module) -> set[Module]:
-        """The modules that define what the code of a module names."""
-        source = self.sources[module]
-        found = {self.definition(module, path.names, path.inside) for path in source.paths}
-        found |= {
-            self.definition(module, source.imports[name], ())
-            for name in source.reexports & source.names
-        }
-        return {module for module in found if module is not None}
+        """The files that define what the code of a module names."""
+        scope = self.scopes[module]
+        brought = [[name] for name in scope.names if self.import_of(module, name) is not None]
+        found = [self.resolve(module, path) for path in (*scope.paths, *brought)]
+        reached = {each.scope for each in found if each is not None}
+        return {self.scopes[each].file for each in reached if each in self.scopes}
 
-    def definition(
-        self,
-        module: Module,
-        path: list[str],
-        inside: Module = (),
-        asked: frozenset[tuple[Module, str]] = frozenset(),
-    ) -> Module | None:
-        """The module that defines what a path names; `None` if that is not of this crate."""
-        here = (*module, *inside)
+    def resolve(self, module: Module, path: list[str], asked: Asked = frozenset()) -> Found | None:
+        """Where a path in a module leads; `None` if that is not in this crate.
+
+        `asked`: the names whose imports are being followed, so that a circle of imports ends.
+        """
         head, *names = path
-        start: Module = ()
         if head == "crate":
-            pass
-        elif head in ("self", "super"):
-            start, names = here, path
+            return self.within((), names, asked)
+        if head in ("self", "super"):
+            start, names = module, path
             while names and names[0] in ("self", "super"):
                 start, names = (start[:-1] if names[0] == "super" else start), names[1:]
-        elif len(path) > 1 and self.brings(here, head):
-            start, names = here, path
-        else:
-            return None
-        while names and (*start, names[0]) in self.sources:
-            start, names = (*start, names[0]), names[1:]
-        if start not in self.sources:  # an inline module
-            return module
-        return self.named(start, names[0], asked) if names else start
+            return self.within(start, names, asked)
+        return self.within(module, path, asked) if self.has(module, head, asked) else None
 
-    def brings(self, module: Module, name: str) -> bool:
-        """Whether a file has a module of this name below it, or imports something of this name."""
-        return (*module, name) in self.sources or (
-            module in self.sources and name in self.sources[module].imports
+    def within(self, module: Module, names: list[str], asked: Asked) -> Found | None:
+        """Where names lead from a module."""
+        while names:
+            name, *names = names
+            if (*module, name) in self.scopes:
+                module = (*module, name)
+                continue
+            path = self.import_of(module, name, asked)
+            if path is None or (module, name) in asked:
+                return Found(module, [name, *names])
+            asked |= {(module, name)}
+            found = self.resolve(module, path, asked)
+            if found is None or found.rest:
+                return found
+            module = found.scope
+        return Found(module, [])
+
+    def import_of(self, module: Module, name: str, asked: Asked = frozenset()) -> list[str] | None:
+        """The path that a name of a module stands for, if the module does not declare it itself."""
+        scope = self.scopes[module]
+        if (module, name) in asked:
+            return None
+        if name in scope.imports:
+            return scope.imports[name]
+        if name in scope.declared:
+            return None
+        asked |= {(module, name)}
+        for glob in scope.globs:
+            found = self.resolve(module, glob, asked)
+            if found is not None and not found.rest and self.has(found.scope, name, asked):
+                return [*glob, name]
+        return None
+
+    def has(self, module: Module, name: str, asked: Asked) -> bool:
+        """Whether a module declares a name or imports it."""
+        scope = self.scopes[module]
+        return (
+            (*module, name) in self.scopes
+            or name in scope.declared | scope.in_macros
+            or self.import_of(module, name, asked) is not None
         )
 
-    def named(self, module: Module, name: str, asked: frozenset[tuple[Module, str]]) -> Module:
-        """The module that defines a name of a module, which may import it."""
-        if (module, name) in asked:
-            return module
-        asked |= {(module, name)}
-        source = self.sources[module]
-        if name in source.imports:
-            return self.definition(module, source.imports[name], (), asked) or module
-        for path in source.globs:
-            target = self.definition(module, path, (), asked)
-            if target is not None and name in self.sources[target].names:
-                return self.named(target, name, asked)
-        return module
 
-
-def read(file: Path) -> Source:
-    """What a file says of modules."""
-    source = Source()
-    visit(Parser(RUST).parse(file.read_bytes()).root_node, (), source)
-    return source
-
-
-def visit(node: Node, inside: Module, source: Source) -> None:
-    """Add what is below a node, in these inline modules."""
-    for child, tested in items(node):
+def visit(node: Node, module: Module, scopes: dict[Module, Scope], tests: set[Module]) -> None:
+    """Add what is below a node of the code of a module; modules for tests to `tests`."""
+    scope = scopes[module]
+    among_items = node.type == "source_file" or (
+        node.parent is not None and node.parent.type == "mod_item"
+    )
+    for child, attributes in items(node):
+        tested = any(text(it).replace(" ", "").startswith("#[cfg(test)") for it in attributes)
+        name = child.child_by_field_name("name")
         if child.type == "mod_item":
-            name = text(child.child_by_field_name("name"))
-            if tested and child.child_by_field_name("body") is None:
-                source.modules_of_tests.add(name)
-            elif not tested:
-                visit(child, (*inside, name), source)
-        elif tested:
+            inner = (*module, text(name))
+            if tested:
+                tests.add(inner)
+            elif child.child_by_field_name("body") is not None:
+                scopes[inner] = Scope(scope.file)
+                visit(child, inner, scopes, tests)
+            elif any(ELSEWHERE.match(text(it)) for it in attributes):
+                raise ModuleElsewhereError(f"the module '{inner[-1]}' has a '#[path]'.")
             continue
-        elif child.type == "use_declaration":
-            add_use(child, inside, source)
-        else:
-            if child.type in PATHS:
-                names = text(child).split("<")[0].replace(" ", "").split("::")
-                source.paths.append(Reference(names, inside))
-            elif child.type == "token_tree":
-                source.paths += [Reference(names, inside) for names in tokens(child)]
-            elif child.type in NAMES:
-                source.names.add(text(child))
-            visit(rest_of(child), inside, source)
+        if tested:
+            continue
+        for attribute in attributes:
+            add_attribute(attribute, scope)
+        if child.type == "use_declaration":
+            add_use(child, scope, among_items)
+            continue
+        if among_items and name is not None:
+            scope.declared.add(text(name))
+        if among_items and MACRO.match(text(child)):
+            scope.in_macros |= set(WORD.findall(text(child)))
+        if child.type in PATHS:
+            scope.paths.append(text(child).split("<")[0].replace(" ", "").split("::"))
+        elif child.type == "token_tree":
+            scope.paths += tokens(child)
+        elif child.type in NAMES:
+            scope.names.add(text(child))
+        visit(rest_of(child), module, scopes, tests)
 
 
 def rest_of(path: Node) -> Node:
@@ -183,33 +231,37 @@ def rest_of(path: Node) -> Node:
     return path
 
 
-def items(parent: Node) -> Iterator[tuple[Node, bool]]:
-    """The children of a node, and whether an attribute keeps each for tests."""
-    tested = False
+def items(parent: Node) -> Iterator[tuple[Node, list[Node]]]:
+    """The children of a node, each with its attributes."""
+    attributes: list[Node] = []
     for child in parent.named_children:
         if child.type == "attribute_item":
-            tested = tested or text(child).replace(" ", "").startswith("#[cfg(test)")
+            attributes.append(child)
         elif child.type not in COMMENTS:
-            yield child, tested
-            tested = False
+            yield child, attributes
+            attributes = []
 
 
-def add_use(use: Node, inside: Module, source: Source) -> None:
-    """Add the names of a `use`, which is a dependency unless it re-exports them."""
+def add_attribute(attribute: Node, scope: Scope) -> None:
+    """Add the paths in an attribute, those in texts (`#[serde(default = "path")]`) included."""
+    scope.paths += [path.split("::") for path in PATH_IN_TEXT.findall(text(attribute))]
+
+
+def add_use(use: Node, scope: Scope, among_items: bool) -> None:
+    """Add the names of a `use`, which is a dependency unless it re-exports them.
+
+    Those of a `use` in a function are added, too, but take no name of the module's own.
+    """
     argument = use.child_by_field_name("argument")
     assert argument is not None
     public = any(child.type == "visibility_modifier" for child in use.children)
-    for name, names in imported(argument):
+    for name, path in imported(argument):
         if not public:
-            source.paths.append(Reference(names, inside))
-        if inside:
-            continue
+            scope.paths.append(path)
         if name is None:
-            source.globs.append(names)
-        else:
-            source.imports[name] = names
-            if public:
-                source.reexports.add(name)
+            scope.globs.append(path)
+        elif path != [name] and (among_items or name not in scope.imports):
+            scope.imports[name] = path  # not `pub(crate) use name;`, after a macro of this name
 
 
 def imported(tree: Node) -> Iterator[tuple[str | None, list[str]]]:
@@ -220,8 +272,10 @@ def imported(tree: Node) -> Iterator[tuple[str | None, list[str]]]:
         listed = tree.child_by_field_name("list")
         assert listed is not None
         for name, entry in imported(listed):
-            path = [*head, *entry]
-            yield (head[-1], head) if entry == ["self"] else (name, path)
+            if entry == ["self"]:
+                yield (head[-1] if name == "self" else name), head
+            else:
+                yield name, [*head, *entry]
     elif tree.type == "use_list":
         for child in tree.named_children:
             if child.type not in COMMENTS:
@@ -232,7 +286,7 @@ def imported(tree: Node) -> Iterator[tuple[str | None, list[str]]]:
             text(tree.child_by_field_name("path")).split("::"),
         )
     elif tree.type == "use_wildcard":
-        yield None, text(tree).removesuffix("*").removesuffix("::").split("::")
+        yield None, [name for name in text(tree).split("::") if name != "*"]
     else:
         path = text(tree).split("::")
         yield path[-1], path
@@ -242,14 +296,15 @@ def tokens(tree: Node) -> Iterator[list[str]]:
     """The paths in the arguments of a macro, which have no syntax of their own."""
     path: list[str] = []
     for child in tree.children:
-        if child.type in ("identifier", *KEYWORDS) and (not path or path[-1] == "::"):
-            path.append(text(child))
+        word = text(child).removeprefix("$") if child.type in IN_TOKENS else ""
+        if word and (not path or path[-1] == "::"):
+            path.append(word)
         elif child.type == "::" and path:
             path.append("::")
         else:
             if "::" in path:
                 yield [name for name in path if name != "::"]
-            path = [text(child)] if child.type in ("identifier", *KEYWORDS) else []
+            path = [word] if word else []
     if "::" in path:
         yield [name for name in path if name != "::"]
 

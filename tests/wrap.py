@@ -1,4 +1,4 @@
-"""Wraps the prose of docs/ at 100 columns: `python -m tests.wrap`, `make fmt`.
+"""Wraps the prose of docs/ and CHANGELOG.md at 100 columns: `python -m tests.wrap`, `make fmt`.
 
 Only paragraphs with a longer line change. Code blocks, tables, headings and comments do not change,
 and code and links within a paragraph are never broken.
@@ -24,7 +24,7 @@ _STAYS = re.compile(r"\s*(?:\||#|<!--|>|\[[^]]+\]:|$)")
 def documents() -> list[Path]:
     """The documents whose lines end at 100 columns: not the generated ones, not the evaluations."""
     found = sorted((ROOT / "docs").rglob("*.md"))
-    return [
+    return [ROOT / "CHANGELOG.md"] + [
         path
         for path in found
         if path.name not in GENERATED and not path.name.endswith("-evaluation.md")

@@ -172,7 +172,7 @@ def _print(scheme: Scheme, about: dict[str, Any]) -> None:
 
 
 def _programs(scheme: Scheme) -> str:
-    others = (f"{path} (switches at place '{at}')" for at, path in scheme.programs.others.items())
+    others = (f"{path} (tier '{tier}')" for tier, path in scheme.programs.others.items())
     return ", ".join((scheme.programs.main, *others))
 
 

@@ -39,8 +39,9 @@ from 0: `--set events.0.at=5`. A `required` option must be given if its parent i
 probabilities are numbers from 0 to 1.
 `netkv scenario reference --json` prints the same as a JSON schema, for editors.
 
-A file may also have `extends: NAME`, or the path of another file, whose options it then has
-([scenarios.md](scenarios.md#a-scenario-that-extends-another)); only `name` must be its own.
+A file may also have `extends: NAME`, or `extends:` with the path of another file. Options that are
+left out then have the values of that file; only `name` must be given
+([scenarios.md](scenarios.md#a-scenario-that-extends-another)).
 """
 
 _EXPECT = """\

@@ -1,7 +1,7 @@
 """Where the parts of a scheme are: `netkv scheme files`.
 
-A scheme's parts have its name. An installed wheel has no source of the engine, no tests and no
-documents.
+A scheme's parts have its name, and their sources name the kits that they use. An installed wheel
+has no source of the engine, no tests and no documents.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from netkv import resources
-from netkv.schemes import registry
+from netkv import resources, rtl_sources
+from netkv.model import manifest
+from netkv.schemes import kits_used, registry
 from netkv.schemes.scheme import Scheme
+from netkv.schemes.spec import LabSpec
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class SchemeFile:
     path: Path
     what: str
     shared: bool = False
-    """Whether other schemes use it, too: a program or role of another name."""
+    """Whether other schemes may use it, too: a kit, or what has another name."""
 
 
 def of(scheme: Scheme) -> list[SchemeFile]:
@@ -33,28 +35,58 @@ def of(scheme: Scheme) -> list[SchemeFile]:
 
 
 def _possible(scheme: Scheme) -> Iterator[SchemeFile]:
-    name, module = scheme.name, scheme.name.replace("-", "_")
-    yield SchemeFile(_declaration(scheme), "declaration, options, control plane, metrics, cases")
-    p4, fpga = resources.path("p4"), resources.path("fpga")
-    programs = dict.fromkeys((scheme.program_path, *scheme.other_paths.values()))
-    for folder in dict.fromkeys(path.parent for path in programs):
-        shared = folder.name != module and folder.is_relative_to(p4)
-        yield SchemeFile(folder, "programs of switches", shared)
+    module = scheme.name.replace("-", "_")
+    declaration = _declaration(scheme)
+    yield SchemeFile(declaration, "declaration, options, control plane, metrics, cases")
+    for kit in kits_used.of_python(declaration):
+        yield SchemeFile(kit, "kit", shared=True)
+    yield from _programs(scheme, module)
     root = resources.checkout()
     if root is not None:
-        roles = root / "engine" / "roles" / "src"
-        yield SchemeFile(roles / module, "roles")
-        for role in dict.fromkeys(host.role for host in scheme.hosts if host.role):
-            for folder in (roles / role, roles / "kits" / role.replace("-", "_")):
-                if folder != roles / module:
-                    yield SchemeFile(folder, f"the role '{role}'", shared=True)
-    yield SchemeFile(fpga / "designs" / f"{name}.toml", "design of its cards")
-    yield SchemeFile(fpga / "rtl" / module, "RTL of its cards")
+        yield from _roles(scheme, module, root / "engine" / "roles" / "src")
+    yield from _cards(scheme, module)
     yield SchemeFile(resources.path("scenarios") / module, "scenarios")
     if root is not None:
         docs, tests = root / "docs", root / "tests"
         yield SchemeFile(tests / "schemes" / module, "tests")
         yield from _documents(docs / "README.md", scheme.about.title)
+
+
+def _programs(scheme: Scheme, module: str) -> Iterator[SchemeFile]:
+    programs = dict.fromkeys((scheme.program_path, *scheme.other_paths.values()))
+    folders = dict.fromkeys(path.parent for path in programs)
+    for folder in folders:
+        shared = folder.name != module and folder.is_relative_to(resources.path("p4"))
+        yield SchemeFile(folder, "programs of switches", shared)
+    for folder in kits_used.of_programs(programs):
+        if folder not in folders:
+            yield SchemeFile(folder, "included by its programs", shared=True)
+
+
+def _roles(scheme: Scheme, module: str, source: Path) -> Iterator[SchemeFile]:
+    """Its roles in the folder `source` of the engine, and the kits that they use."""
+    yield SchemeFile(source / module, "roles")
+    folders = [source / module]
+    for role in dict.fromkeys(host.role for host in scheme.hosts if host.role):
+        for folder in (source / role, source / "kits" / role.replace("-", "_")):
+            if folder != source / module:
+                yield SchemeFile(folder, f"the role '{role}'", shared=True)
+                folders.append(folder)
+    for kit in kits_used.of_roles(folders, source / "kits"):
+        if kit not in folders:
+            yield SchemeFile(kit, "used by its roles", shared=True)
+
+
+def _cards(scheme: Scheme, module: str) -> Iterator[SchemeFile]:
+    """The design of its cards, and the folders with the RTL of that."""
+    if scheme.card is None:
+        return
+    design = scheme.card(LabSpec()).design
+    file = manifest.files().get(design, Path(design))
+    rtl = manifest.find(design)
+    yield SchemeFile(file, "design of its cards", shared=rtl.name != scheme.name)
+    for folder in dict.fromkeys(it.parent for it in rtl_sources.closure(rtl.top, rtl.rtl)):
+        yield SchemeFile(folder, "RTL of its cards", shared=folder.name != module)
 
 
 def _documents(overview: Path, title: str) -> Iterator[SchemeFile]:

@@ -1,16 +1,14 @@
 /* What every program does with every frame: parse it up to UDP, check it, route it, emit or drop
  * it. */
 
-/* Parses a frame up to its UDP header. Later headers are parsed by the parser of the program.
- *
- * Every error of a frame becomes a parser error. FrameCheck drops such frames. */
-
+/* What parsers find wrong with a frame. FrameCheck drops frames with an error. */
 error {
-    NotVersion4,
-    LengthsDisagree
+    NotVersion4,    // the EtherType is IPv4, and the version of the IP header is another
+    LengthsDisagree // a length of IPv4, UDP or a later header contradicts the others
 }
 
-/* udp_port: set to the destination port if the frame has a UDP header, else unchanged. */
+/* Parses a frame up to its UDP header. Later headers are parsed by the parser of the program.
+ * udp_port: set to the destination port if the frame has a UDP header, else unchanged. */
 parser TransportParser(packet_in packet,
                        inout headers_t hdr,
                        in standard_metadata_t std,

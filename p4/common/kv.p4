@@ -1,12 +1,11 @@
 /* What a program does with the kv header of a frame: parse it, verify and update checksums, check
  * who may send it, and find the owner of its key. */
 
-/* Parses the kv header and checks the lengths of the frame. */
-
 error {
-    UnknownFormat
+    UnknownFormat // the kv header is of another version of the wire format
 }
 
+/* Parses the kv header and checks the lengths of the frame. */
 parser KvParser(packet_in packet, inout headers_t hdr) {
     state start {
         packet.extract(hdr.kv);

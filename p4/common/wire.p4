@@ -45,7 +45,8 @@ const bit<8> DROP_LATE = 7;
 const bit<8> DROP_NOT_SPLIT = 8;
 const bit<32> DROP_REASONS = 9;
 
-/* Headers. The macro ..._FIELDS after a header has its fields in wire order, for the UDP checksum. */
+/* Headers. The macro ..._FIELDS after a header has its fields in wire order, for the UDP
+ * checksum. */
 
 header ethernet_t {
     bit<48> dst;

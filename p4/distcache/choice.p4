@@ -1,7 +1,7 @@
 /* The power of two choices: to which copy of its key the switch of clients sends a read. */
 
-/* The loads of the switches of one layer, as their last answers told. A load that is not heard of
- * again counts less and less: the switch may have begun a new epoch, or may answer no more. */
+/* The loads of the switches of one layer, each from the last answer of its switch. The older a load
+ * is, the less it counts: the switch may have begun a new epoch since, or may have failed. */
 control KnownLoads(inout metadata_t meta, in bool notes, in bit<8> number, in bit<32> reads,
                    out bit<32> known) {
     register<bit<64>>(256) cells; // time (32) | reads (32)

@@ -1,5 +1,5 @@
-/* The load of this switch: the reads that it has answered in the statistics epoch. Its answers carry
- * it, if the controller has given the switch a number. */
+/* The load of this switch: the reads that it has answered in the statistics epoch. Its answers
+ * carry it, if the controller has given the switch a number. */
 
 control Load(inout headers_t hdr, inout metadata_t meta) {
     register<bit<48>>(1) cells; // epoch (16) | reads (32)

@@ -2,7 +2,7 @@
 
 struct metadata_t {
     bit<8>  drop_reason;
-    bit<16> udp_checksum;  // of UpdateChecksums; otherwise 0
+    bit<16> udp_checksum;  // written by UpdateChecksums only; 0 before
     bit<32> key_hash;
     bool    answered;      // reflected, so it needs no owner
     // the upper copy of the key
@@ -29,14 +29,4 @@ struct metadata_t {
     bit<16> hot_threshold;
     bit<16> estimate;
     bool    unreported;
-}
-
-/* Whether a frame is a request that a cache entry serves or follows. Replies and messages between
- * controller and server are not. */
-bool concerns_cache(in bit<8> op) {
-    return op[0:0] == 0 && op[7:4] != OPS_OF_CONTROLLER;
-}
-
-bool is_write(in bit<8> op) {
-    return op == OP_PUT || op == OP_DELETE || op == OP_INVALIDATE;
 }

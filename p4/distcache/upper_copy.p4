@@ -1,5 +1,5 @@
-/* Where the upper copy of a key is. Each switch of the upper layer caches the keys of one range of a
- * hash that is independent of the hash for owners. The controller fills the table. */
+/* Where the upper copy of a key is. Each switch of the upper layer caches the keys of one range of
+ * a hash that is independent of the hash for owners. The controller fills the table. */
 
 control UpperCopy(inout headers_t hdr, inout metadata_t meta) {
     bit<32> upper_hash = 0;

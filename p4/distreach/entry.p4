@@ -1,7 +1,7 @@
 /* The record of an entry: whether it is the latest of its key, and what a frame does to it. */
 
-/* The latest sequence of any write of the key that an entry knows of, with its incarnation. An older
- * record is never taken for the latest one, and an older write changes nothing. */
+/* The latest sequence of any write of the key that an entry knows of, with its incarnation. An
+ * older record is never taken for the latest one, and an older write changes nothing. */
 control MaxSequence(inout headers_t hdr, inout metadata_t meta) {
     register<bit<64>>(CACHE_ENTRIES) cells; // incarnation (32) | number (32)
     bit<64> maximum = 0;

@@ -31,7 +31,7 @@ struct stored_record_t {
 struct metadata_t {
     bit<8>            drop_reason;
     bit<8>            role;
-    bit<16>           udp_checksum;     // of UpdateChecksums; otherwise 0
+    bit<16>           udp_checksum;     // written by UpdateChecksums only; 0 before
     bit<16>           reply_bytes;      // UDP length of the frame without its value
     bit<32>           key_hash;
     bit<8>            mode;             // of this switch
@@ -41,14 +41,14 @@ struct metadata_t {
     bit<8>            reply_op;
     // version
     bit<32>           incarnation;      // of the chain
-    bit<32>           previous;         // the one before it that continues the same sequence; 0: none
+    bit<32>           previous;         // the one before, which continues the sequence; 0: none
     bit<32>           sequence;         // of the write or of the version stamp; 0: older than all
     bit<32>           own_incarnation;  // of `sequence`, if the frame is a write
     bit<8>            position;         // number of switches before this one in the chain
     bool              head;             // this switch stamps the requests of the chain
     bool              same_incarnation; // the version stamp is of this incarnation
     bool              past;             // a write first sent before the last loss of the chain
-    bool              storable;         // a write that every switch so far has, and entries may take
+    bool              storable;         // all switches so far have the write; entries may take it
     bool              superseded;       // a switch knows a newer write of the key
     // the entry of the key
     bool              cached;

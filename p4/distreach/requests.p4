@@ -1,5 +1,5 @@
-/* Which requests take effect: the settings of the controller, the mode of the switch, and the
- * deduplication window of the head. */
+/* Which requests take effect: the hash of their key, the settings of the controller, the mode of
+ * the switch, and the deduplication window of the head. */
 
 /* The hash of the key of a request that another switch has sent to the owner of the key.
  * Partition computes it for requests to the service. */

@@ -1,8 +1,8 @@
 /* The record of an entry: whether it is the latest of its key, and what a frame does to it. */
 
-/* The latest sequence of any write of the key that an entry knows of. An older record is never taken
- * for the latest one. A sequence has its incarnation: a write from before a restart of the switch may
- * reach the server, and be answered, after the entry was filled. */
+/* The latest sequence of any write of the key that an entry knows of. An older record is never
+ * taken for the latest one. A sequence has its incarnation: a write from before a restart of the
+ * switch may reach the server, and be answered, after the entry was filled. */
 control MaxSequence(inout headers_t hdr, inout metadata_t meta) {
     register<bit<64>>(CACHE_ENTRIES) cells; // incarnation (32) | number (32)
     bit<64> maximum = 0;

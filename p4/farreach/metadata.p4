@@ -37,7 +37,7 @@ struct stored_record_t {
 struct metadata_t {
     bit<8>            drop_reason;
     bit<8>            role;
-    bit<16>           udp_checksum;     // of UpdateChecksums; otherwise 0
+    bit<16>           udp_checksum;     // written by UpdateChecksums only; 0 before
     @field_list(Kept.ORIGINAL)
     bit<16>           reply_bytes;      // UDP length of the frame without its value
     bit<32>           key_hash;

@@ -18,7 +18,7 @@ struct headers_t {
 
 struct metadata_t {
     bit<8>  drop_reason;
-    bit<16> udp_checksum; // of UpdateChecksums; otherwise 0
+    bit<16> udp_checksum; // written by UpdateChecksums only; 0 before
     bool    received;     // at a port, not from this switch
     bool    recirculates;
     bool    splits;

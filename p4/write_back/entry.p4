@@ -16,7 +16,7 @@ control EntryAccess(in headers_t hdr, inout metadata_t meta, in standard_metadat
     }
 }
 
-/* The lookup table of FarReach: key to entry. The generation distinguishes successive uses of an
+/* The lookup table: key to entry. The generation distinguishes successive uses of an
  * entry. A message about an entry is about one generation. */
 
 control EntryLookup(inout headers_t hdr, inout metadata_t meta) {
@@ -42,7 +42,7 @@ control EntryLookup(inout headers_t hdr, inout metadata_t meta) {
     }
 }
 
-/* The generation of an entry and its validity: the validity register of FarReach (section III-B).
+/* The generation of an entry and its validity, the paper's validity register (FarReach, III-B).
  * Messages of the controller change the state in one direction only. A late copy of a message is
  * about an earlier generation and changes nothing. */
 

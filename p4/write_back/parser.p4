@@ -50,15 +50,14 @@ parser ValueParser(packet_in packet, inout headers_t hdr, inout metadata_t meta,
     }
 }
 
-/* Parses a frame up to its version stamp, slot and value. Sets the role of the frame and describes
- * the record that it carries (meta.incoming). */
-
 error {
-    VersionStampMissing,
-    UnknownOperation,
-    TooLarge
+    VersionStampMissing, // a request, or a message about an entry, has no version stamp
+    UnknownOperation,    // a message about an entry has an op of no such message
+    TooLarge             // a FILL has a value that fits no entry
 }
 
+/* Parses a frame up to its version stamp, slot and value. Sets the role of the frame and describes
+ * the record that it carries (meta.incoming). */
 parser NetkvParser(packet_in packet,
                    out headers_t hdr,
                    inout metadata_t meta,

@@ -1,6 +1,17 @@
-/* The entries of the cache: which one a key has, whether it is valid, and its value. */
+/* The entries of the cache: which frames concern them, which one a key has, whether it is valid,
+ * and its value. */
 
-/* The lookup table of NetCache: key to entry, value row and value arrays (slide "Variable-Length
+/* Whether a frame is a request that a cache entry serves or follows. Replies and messages between
+ * controller and server are not. */
+bool concerns_cache(in bit<8> op) {
+    return op[0:0] == 0 && op[7:4] != OPS_OF_CONTROLLER;
+}
+
+bool is_write(in bit<8> op) {
+    return op == OP_PUT || op == OP_DELETE || op == OP_INVALIDATE;
+}
+
+/* The lookup table: key to entry, value row and value arrays (NetCache's slide "Variable-Length
  * On-Chip Key-Value Cache"). An entry number is unique. Entries with disjoint bitmaps share a
  * row. */
 
@@ -86,8 +97,8 @@ control ValueArray(inout chunk_t chunk, inout metadata_t meta) {
     }
 }
 
-/* Values of up to 128 bytes in 8 arrays of 16 bytes (slide "Variable-Length On-Chip Key-Value
- * Cache"). An entry owns the cell of its row in each array of its bitmap. */
+/* Values of up to 128 bytes in 8 arrays of 16 bytes (the same slide). An entry owns the cell of its
+ * row in each array of its bitmap. */
 control ValueArrays(inout headers_t hdr, inout metadata_t meta) {
     register<bit<16>>(CACHE_ENTRIES) length; // bytes of the value, without padding
     ValueArray() array0;

@@ -70,13 +70,12 @@ parser ValueParser(packet_in packet, inout headers_t hdr, inout bit<16> bytes) {
     }
 }
 
-/* Parses a frame up to its kv header, the cache metadata and the value of an UPDATE. Other values
- * are payload. */
-
 error {
-    CacheMetadataMissing
+    CacheMetadataMissing // an UPDATE or EPOCH has no cache metadata
 }
 
+/* Parses a frame up to its kv header, the cache metadata and the value of an UPDATE. Other values
+ * are payload. */
 parser NetkvParser(packet_in packet,
                    out headers_t hdr,
                    inout metadata_t meta,

@@ -1,6 +1,6 @@
 /* Statistics about reads: which are counted, in which epoch, and how often cached keys are read. */
 
-/* Which reads NetCache counts, and from which estimate on a key is hot. */
+/* Which reads are counted, and from which estimate on a key is hot. */
 control ReadSampling(inout headers_t hdr, inout metadata_t meta) {
     Sampler() sampler;
     bit<32>   below = 0;

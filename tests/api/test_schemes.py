@@ -37,7 +37,7 @@ def test_schemes_are_listed_in_the_order_of_figures(served: Served) -> None:
 
 
 def test_programs_of_a_scheme_can_be_opened(served: Served) -> None:
-    programs = {each["place"]: each["name"] for each in details(served, "distcache")["programs"]}
+    programs = {each["tier"]: each["name"] for each in details(served, "distcache")["programs"]}
     assert programs.keys() == {"clients", "between", "servers"}
     for name in programs.values():
         assert get(f"{served.url}/api/v1/programs/{name}").status_code == 200

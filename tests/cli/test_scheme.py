@@ -116,6 +116,40 @@ def test_files_of_a_scheme_exist_and_begin_with_its_declaration(netkv: Netkv, na
     assert any(path.match("docs/schemes/*.md") for path in paths), "docs/README.md has its row"
 
 
+WRITE_THROUGH = {
+    "netkv/kits/write_through",
+    *("p4/common", "p4/write_through"),
+    *("engine/roles/src/kits/write_through", "engine/roles/src/kits/single_key"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "used"),
+    [
+        ("netcache", WRITE_THROUGH),
+        ("distcache", {*WRITE_THROUGH, "netkv/kits/cases"}),
+        ("farreach", {"netkv/kits/write_back", "p4/write_back"}),
+        ("climc", {"netkv/kits/multiget", "engine/roles/src/kits/multiget"}),
+        ("client-nic", {"netkv/kits/client_cards.py", "fpga/designs/virtio-nic.toml"}),
+    ],
+)
+def test_files_of_a_scheme_have_the_kits_that_it_uses(
+    netkv: Netkv, name: str, used: set[str]
+) -> None:
+    places = netkv("scheme", "files", name, "--json").document["places"]
+    root = resources.checkout()
+    assert root is not None
+    shared = {str(Path(it["path"]).relative_to(root)) for it in places if it["shared"]}
+    assert used <= shared
+    assert len(places) == len({it["path"] for it in places}), "each is listed once"
+
+
+def test_files_of_a_scheme_without_cards_have_no_rtl(netkv: Netkv) -> None:
+    """Although the folder `fpga/rtl/memcached` has its name."""
+    places = netkv("scheme", "files", "memcached", "--json").document["places"]
+    assert not [it for it in places if "fpga" in Path(it["path"]).parts]
+
+
 def test_files_of_a_scheme_are_all_that_has_its_name(netkv: Netkv) -> None:
     document = netkv("scheme", "files", "distreach", "--json").document
     root = resources.checkout()

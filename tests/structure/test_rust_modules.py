@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rust_modules import circle, dependencies
+from tests.rust_modules import ModuleElsewhereError, circle, dependencies
 
 
 def crate(folder: Path, **files: str) -> Path:
@@ -32,6 +32,27 @@ def crate(folder: Path, **files: str) -> Path:
         'fn f() { println!("{}", crate::b::two()) }',
         "mod inner { fn f() { super::super::b::two() } }",
         "impl Item for crate::b::Item {}",
+        "fn f() { <crate::b::Item as Default>::default() }",
+        "fn f() { g::<crate::b::Item>() }",
+        "fn f() { use crate::b::two; two() }",
+        "fn f() { use crate::{b as c}; c::two() }",
+        "fn f() { assert!(vec![1 + crate::b::two()].is_empty()) }",
+        "macro_rules! two { () => { $crate::b::two() } }",
+        "#[crate::b::two]\nfn f() {}",
+        '#[serde(default = "crate::b::two")]\nstruct Own;',
+        "use crate::{b::{self as c, two}};",
+        "use {crate::b::Item, std::fmt};",
+        "use crate::b::{*};",
+        "use self::super::b::Item;",
+        "pub(crate) use crate::b::Item;\nfn f(item: Item) {}",
+        "pub(crate) use crate::b;\nfn f() { b::two() }",
+        "pub(crate) use crate::{b::{self as c}};\nfn f() { c::two() }",
+        "pub use crate::b::*;\nfn f(item: Item) {}",
+        "pub use crate::*;\nfn f(item: Item) {}",
+        "pub use crate::*;\nfn f() { b::two() }",
+        "mod inner { pub use crate::b::Item; }\nfn f(item: inner::Item) {}",
+        "mod inner { pub use super::super::b::Item;\nfn f(item: Item) {} }",
+        "pub use crate::b;\nmod inner { use super::*;\nfn f() { b::two() } }",
     ],
 )
 def test_a_path_is_a_dependency(tmp_path: Path, code: str) -> None:
@@ -42,6 +63,55 @@ def test_a_path_is_a_dependency(tmp_path: Path, code: str) -> None:
         b="pub struct Item; pub fn two() {}",
     )
     assert dependencies(source) == {(): set(), ("a",): {("b",)}, ("b",): set()}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "use crate::a::Item;",
+        "use crate::a::two;",
+        "use crate::a::made;",
+        "use crate::a::twice;",
+        "use crate::a::thrice;",
+        "use crate::a::c::Item;",
+        "use crate::a::b::Item;",
+        "use crate::a::*;\nfn f(item: Item) {}",
+        "use crate::a::*;\nfn f() { made!() }",
+        "use super::a::*;\nfn f() { c::two() }",
+        "fn f() { crate::a::c::deep::deep() }",
+        "fn f() { use crate::a; a::two() }",
+    ],
+)
+def test_a_name_that_is_given_on_leads_to_its_module(tmp_path: Path, code: str) -> None:
+    """`a` gives names of `b` and its child on, in each way in which Rust can."""
+    source = crate(
+        tmp_path,
+        lib="mod a; mod b; mod user;",
+        a="pub use crate::b::{self, *};\npub(crate) use self::b as c;",
+        b__mod="pub mod deep;\npub struct Item; pub fn two() {}\nmacro! { pub fn made() {} }"
+        "macro_rules! twice { () => {} }\npub(crate) use twice;\npub(crate) use twice as thrice;",
+        b__deep="pub fn deep() {}",
+        user=code,
+    )
+    graph = dependencies(source)
+    assert graph[("user",)] & {("b",), ("b", "deep")}
+    assert graph[("a",)] == set()
+
+
+def test_names_that_globs_give_in_a_circle_end(tmp_path: Path) -> None:
+    source = crate(
+        tmp_path,
+        lib="mod a; mod b;",
+        a="pub use crate::b::*;\nfn f() -> Nowhere { crate::b::nowhere() }",
+        b="pub use crate::a::*;\npub use crate::a::gone;\npub use crate::b::gone as other;",
+    )
+    assert dependencies(source)[("a",)] == {("b",)}
+
+
+def test_a_module_elsewhere_than_at_its_name_is_refused(tmp_path: Path) -> None:
+    source = crate(tmp_path, lib='#[path = "other.rs"]\nmod a;', other="")
+    with pytest.raises(ModuleElsewhereError, match=r"lib\.rs: the module 'a'"):
+        dependencies(source)
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_hit_is_followed_by_keyboard_to_the_answer(served: Served, page: Page) -
     press_until(page, "j", details.get_by_text(CACHE, exact=True))
     expect(details.locator(".hit")).to_have_text("hit")
     expect(details).to_contain_text("NetkvIngress.lookup.cached")
-    expect(page.locator("#source h3")).to_have_text("write_through/entry.p4:27")
+    expect(page.locator("#source h3")).to_have_text("write_through/entry.p4:38")
     expect(page.locator("#source .current")).to_contain_text("cache.apply();")
     expect(page.locator("#steps [aria-selected=true]")).to_be_in_viewport()
     expect(page.locator(".pipeline .current")).to_contain_text("Ingress")

@@ -3,9 +3,9 @@
 //! `cargo run --release -p netkv-bench --example bench -- \
 //! [PROGRAM] [PATH] [SECONDS] [PIPELINES] [ENTRIES]`
 //!
-//! PROGRAM is `yardstick` (the default), a program in `p4/` (`farreach`, `distreach-tail`) or `all`.
-//! PATH is one path or `all` (the default). SECONDS are for each executor and path (default 1).
-//! PIPELINES is 1, 2 or 4. ENTRIES is the number of cached keys (default 10,000). With several
+//! PROGRAM is `yardstick` (the default), a program in `p4/` (`farreach`, `distreach-tail`) or
+//! `all`. PATH is one path or `all` (the default). SECONDS are for each executor and path (default
+//! 1). PIPELINES is 1, 2 or 4. ENTRIES is the number of cached keys (default 10,000). With several
 //! pipelines, a thread for each of them is measured, too, against one thread with one pipeline, if
 //! the benchmark has frames for each pipeline (those of the yardstick).
 

@@ -5,9 +5,9 @@
 //! switch node do. Frames that leave the switch are counted. One and several threads take turns; a
 //! ratio is the median of those of successive turns.
 //!
-//! The rate of a switch refers to wall time, so the threads need cores that do nothing else. The sum
-//! of the rates of threads refers to their processor time: it does not depend on other load, except
-//! by what the processor shares, and shows what threads cost each other.
+//! The rate of a switch refers to wall time, so the threads need cores that do nothing else. The
+//! sum of the rates of threads refers to their processor time: it does not depend on other load,
+//! except by what the processor shares, and shows what threads cost each other.
 #![allow(clippy::vec_box)] // a packet is large, and boxes are cheap to move
 
 use std::hint::black_box;

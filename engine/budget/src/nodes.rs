@@ -1,4 +1,5 @@
-//! The nodes of the dependency graph (operations, conditions and tables), its edges, and its boundary.
+//! The nodes of the dependency graph (operations, conditions and tables), its edges, and its
+//! boundary.
 
 use netkv_ir::{BlockId, Span, Word};
 

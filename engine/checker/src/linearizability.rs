@@ -162,8 +162,8 @@ impl Checker {
         self.with_history(key, |register| register.give_up_write(id, keep));
     }
 
-    /// Records that a write was refused: it has not taken effect and will not. The verdict is on the
-    /// reads that have already returned its value.
+    /// Records that a write was refused: it has not taken effect and will not. The verdict is on
+    /// the reads that have already returned its value.
     pub fn refuse_write(&mut self, now: u64, key: &Key, id: WriteId) -> Verdict {
         let time = self.clock.next(now);
         self.checked_ops += 1;

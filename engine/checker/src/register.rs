@@ -11,8 +11,8 @@
 //!    clusters as pending operations. Constants below limit the exceptions. A read that needs a
 //!    forgotten cluster is [`Judgement::Unchecked`], never a violation.
 //! 4. A read that returned "not found" can belong to several deletes: see [`crate::not_found`].
-//! 5. With [`Condition::Regular`], a read is judged by the same zones but joins no cluster. So a zone
-//!    has only its write, and a read is rejected if another write has replaced that one.
+//! 5. With [`Condition::Regular`], a read is judged by the same zones but joins no cluster. So a
+//!    zone has only its write, and a read is rejected if another write has replaced that one.
 //!
 //! A linearizable history remains linearizable without some of its reads, and without a write and
 //! all reads of it. The limits remove nothing else, so there are no false violations.

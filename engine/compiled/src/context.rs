@@ -19,8 +19,8 @@ pub(crate) struct Context {
     pub(crate) again: *mut u8,
     /// Bytes of the frame in `out` or `again`.
     pub(crate) out_length: u64,
-    /// The bytes of a recirculated frame from position `payload_start` on are not in `frame`, but at
-    /// the same position from `payload`.
+    /// The bytes of a recirculated frame from position `payload_start` on are not in `frame`, but
+    /// at the same position from `payload`.
     pub(crate) payload: *const u8,
     pub(crate) payload_start: u64,
     /// The same of the frame in `again`.
@@ -62,8 +62,8 @@ pub(crate) struct Context {
     pub(crate) group_count: u64,
     /// Copies of a multicast group that the code has begun with.
     pub(crate) copies: u64,
-    /// State area, length and truncation of the multicast packet, if the code returns with one of its
-    /// copies and leaves the others to the switch.
+    /// State area, length and truncation of the multicast packet, if the code returns with one of
+    /// its copies and leaves the others to the switch.
     pub(crate) original: *mut u64,
     pub(crate) original_length: u64,
     /// Where frames are appended that leave before the function returns, and the room that a frame
@@ -103,7 +103,8 @@ pub(crate) struct Ahead {
     pub(crate) frame: *const u8,
     pub(crate) length: u64,
     pub(crate) port: u64,
-    /// Set by the code: the first slot of the search; null if the packet does not come to the lookup.
+    /// Set by the code: the first slot of the search; null if the packet does not come to the
+    /// lookup.
     pub(crate) slot: *const u64,
 }
 

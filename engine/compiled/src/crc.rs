@@ -165,8 +165,8 @@ mod x86 {
     }
 }
 
-/// Bits to add to the words of a string that begins at byte `start`, so that `bits` are added to its
-/// first four bytes.
+/// Bits to add to the words of a string that begins at byte `start`, so that `bits` are added to
+/// its first four bytes.
 pub(crate) fn at_start(bits: u32, start: u32) -> [u64; 4] {
     let mut bytes = [0; LONGEST as usize];
     bytes[start as usize..start as usize + 4].copy_from_slice(&bits.to_le_bytes());

@@ -16,8 +16,8 @@ use crate::lookahead::{Lookahead, STEP};
 /// Minimum number of entries at which a table and its cells exceed the nearer caches.
 const MIN_PREFETCH_ENTRIES: usize = 2_000;
 
-/// Runs compiled code over the objects of one pipeline of a switch. It is aligned to two cache lines,
-/// which processors load together, because each pipeline may have a thread of its own.
+/// Runs compiled code over the objects of one pipeline of a switch. It is aligned to two cache
+/// lines, which processors load together, because each pipeline may have a thread of its own.
 #[repr(align(128))]
 pub(crate) struct Compiled {
     code: Arc<Code>,
@@ -197,8 +197,8 @@ impl Compiled {
         }
     }
 
-    /// Copies to a packet what the switch needs of a recirculated one beside its frame. The metadata
-    /// that it keeps is in its state.
+    /// Copies to a packet what the switch needs of a recirculated one beside its frame. The
+    /// metadata that it keeps is in its state.
     fn store_recirculated(&self, packet: &mut Packet) {
         packet.egress_port = self.context.egress_port as u16;
         packet.requests = self.context.requests;
@@ -220,8 +220,8 @@ impl Compiled {
         self.context.again = self.recirculated[1].as_mut_ptr();
     }
 
-    /// Sets what is the same for all frames of a batch. Code changes it only if a frame has more than
-    /// one pass.
+    /// Sets what is the same for all frames of a batch. Code changes it only if a frame has more
+    /// than one pass.
     #[inline]
     fn start_packets(&mut self, batch: &Batch<'_>, packet: &mut Packet) {
         let context = &mut self.context;
@@ -317,14 +317,14 @@ impl Compiled {
         packet.count_passes(passes);
     }
 
-    /// Appends the payload of a recirculated frame of this length, if it is elsewhere, to the memory of
-    /// its headers.
+    /// Appends the payload of a recirculated frame of this length, if it is elsewhere, to the
+    /// memory of its headers.
     fn append_payload(&mut self, memory: usize, length: usize) {
         let Context { next_payload, next_payload_start, .. } = self.context;
         let start = next_payload_start as usize;
         if start < length {
-            // SAFETY: the code has set the payload, which is in the received frame. The memory is as
-            // large as the output for the frame.
+            // SAFETY: the code has set the payload, which is in the received frame. The memory is
+            // as large as the output for the frame.
             unsafe {
                 let to = self.recirculated[memory][start..length].as_mut_ptr();
                 std::ptr::copy_nonoverlapping(next_payload.add(start), to, length - start);

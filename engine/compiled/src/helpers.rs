@@ -155,8 +155,9 @@ pub(crate) unsafe extern "C" fn shift(
     }
 }
 
-/// Reads a header with a varbit of `bits` bits, at byte `cursor` of a frame, into the state. The code
-/// has checked the length of the frame, which is not that of the context if the code looks ahead.
+/// Reads a header with a varbit of `bits` bits, at byte `cursor` of a frame, into the state. The
+/// code has checked the length of the frame, which is not that of the context if the code looks
+/// ahead.
 pub(crate) unsafe extern "C" fn extract(
     context: *mut Context,
     header: u64,

@@ -65,7 +65,8 @@ impl Known {
         self
     }
 
-    /// At the start of egress, of a copy of a multicast packet with these facts at the end of ingress.
+    /// At the start of egress, of a copy of a multicast packet with these facts at the end of
+    /// ingress.
     pub(crate) fn of_copy(self, program: &Program) -> Self {
         let mut known = self.of_egress(program);
         known.set(program.standard_metadata.instance_type.word, Some(instance::REPLICATED));

@@ -94,14 +94,15 @@ impl Lookahead {
         let until = (position + CELL_DISTANCE).min(self.slots);
         for position in self.cells..until {
             let slot = self.frames[position % BATCH].slot;
-            // SAFETY: the slot was computed in this batch. Within a batch only packets change tables
-            // and registers, and they do not move them.
+            // SAFETY: the slot was computed in this batch. Within a batch only packets change
+            // tables and registers, and they do not move them.
             unsafe { prefetch.prefetch_cells(slot, registers) };
         }
         self.cells = self.cells.max(until);
     }
 
-    /// Prefetches the slots of these frames, and the cells of those that were announced before them.
+    /// Prefetches the slots of these frames, and the cells of those that were announced before
+    /// them.
     ///
     /// # Safety
     ///
@@ -116,7 +117,8 @@ impl Lookahead {
         let Some((prefetch, function)) = &code.prefetch else { return };
         // The slots of the previous call are in the caches by now.
         for slot in self.announced.drain(..) {
-            // SAFETY: the slot was computed below, and `forget` is called when slots may have moved.
+            // SAFETY: the slot was computed below, and `forget` is called when slots may have
+            // moved.
             unsafe { prefetch.prefetch_cells(slot, registers) };
         }
         let count = frames.len().min(BATCH);

@@ -1,8 +1,8 @@
 //! The common paths of packets through a program: what the fast function compiles.
 //!
 //! A path begins with frames that a parser treats alike: the same headers are valid, and mostly the
-//! frames are the same kind of request. The rest of the program is then simpler. What a path knows at
-//! the end of a graph, the next graph starts with.
+//! frames are the same kind of request. The rest of the program is then simpler. What a path knows
+//! at the end of a graph, the next graph starts with.
 
 use netkv_dataplane::Graph;
 use netkv_ir::{Cfg, Expr, Op, Program, Terminator};
@@ -68,8 +68,9 @@ pub(crate) enum Arrival {
     Recirculated,
 }
 
-/// The parser, and the stages of the common paths. None if the parser cannot run twice for a packet,
-/// if words of the packet are in memory, if a graph has a cycle, or if the program is too large.
+/// The parser, and the stages of the common paths. None if the parser cannot run twice for a
+/// packet, if words of the packet are in memory, if a graph has a cycle, or if the program is too
+/// large.
 pub(crate) fn common_paths(program: &Program, plan: &Plan, arrival: Arrival) -> Option<Stage> {
     if !is_repeatable(&program.parser) || plan.in_memory.iter().next().is_some() {
         return None;
@@ -263,8 +264,8 @@ impl Uses {
 }
 
 /// Variants of a parser by the validity of headers, by constants that it assigns, and by the values
-/// that a select compares. The validity of stacks is left out, since they are often parsed in a chain
-/// of selects with many paths.
+/// that a select compares. The validity of stacks is left out, since they are often parsed in a
+/// chain of selects with many paths.
 pub(crate) fn parsed(
     program: &Program,
     plan: &Plan,

@@ -1,5 +1,5 @@
-//! Analysis of a program before compilation: which words of the state area stay in memory, which are
-//! live after each graph, and the sizes of buffers.
+//! Analysis of a program before compilation: which words of the state area stay in memory, which
+//! are live after each graph, and the sizes of buffers.
 
 use netkv_ir::{Cfg, Expr, HashInput, Op, Program, Terminator};
 
@@ -89,8 +89,8 @@ impl Plan {
         live
     }
 
-    /// Words that are live after the code returns to the switch at the end of egress. A clone passes
-    /// egress again, with the headers and the field list of its original.
+    /// Words that are live after the code returns to the switch at the end of egress. A clone
+    /// passes egress again, with the headers and the field list of its original.
     pub(crate) fn live_after_egress(&self, program: &Program) -> Words {
         let mut live = Words::empty(program);
         for (word, words) in program.header_words() {

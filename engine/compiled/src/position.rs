@@ -1,8 +1,8 @@
 //! Static analysis of the parser's position.
 //!
 //! Most parsers are trees of headers of fixed size. Then the byte of the cursor and the minimum
-//! length of the packet are known in each state. Loads have constant offsets, and most length checks
-//! are omitted.
+//! length of the packet are known in each state. Loads have constant offsets, and most length
+//! checks are omitted.
 
 use netkv_ir::{BlockId, Cfg, Expr, Op, Program};
 

@@ -2,9 +2,10 @@
 //!
 //! A lookup in a large table has two dependent misses in the processor's caches: the slot of the
 //! key, and the register cells whose index is in the entry. The packets of a batch are known in
-//! advance, so both misses can overlap with the work on earlier packets. A compiled function (parser
-//! and key only) computes the slot of a frame, and the slot is prefetched. Some packets later the
-//! slot is read, and the cells are prefetched. A prefetch is only a hint: it changes no result.
+//! advance, so both misses can overlap with the work on earlier packets. A compiled function
+//! (parser and key only) computes the slot of a frame, and the slot is prefetched. Some packets
+//! later the slot is read, and the cells are prefetched. A prefetch is only a hint: it changes no
+//! result.
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;
@@ -99,8 +100,8 @@ impl Prefetch {
     ///
     /// # Safety
     ///
-    /// `slot` is null or a slot of the table, and `blocks` are the starts of the register memory blocks, of
-    /// the program given to [`Prefetch::new`].
+    /// `slot` is null or a slot of the table, and `blocks` are the starts of the register memory
+    /// blocks, of the program given to [`Prefetch::new`].
     #[inline]
     pub(crate) unsafe fn prefetch_cells(&self, slot: *const u64, blocks: &[*mut u8]) {
         if slot.is_null() {

@@ -1,9 +1,9 @@
 //! Recirculations: passes of a packet that begin with its fields, and not with its bytes.
 //!
 //! The deparser would write the headers, and the parser read them again. If it is known that the
-//! parser extracts the headers that the deparser emits, the fields keep their values: the pass needs
-//! the decisions of the parser only. Its payload stays where it is, so the headers must be as long as
-//! those that the frame was received with. A pass may lead to itself, and is then a loop.
+//! parser extracts the headers that the deparser emits, the fields keep their values: the pass
+//! needs the decisions of the parser only. Its payload stays where it is, so the headers must be as
+//! long as those that the frame was received with. A pass may lead to itself, and is then a loop.
 
 use netkv_dataplane::Graph;
 use netkv_ir::{Cfg, Expr, HashAlgorithm, HeaderId, Op, Place, Program, Terminator, Value};
@@ -77,7 +77,8 @@ pub(crate) fn recirculations(
     recirculations
 }
 
-/// The combinations of valid headers with which packets may be recirculated, and what is known then.
+/// The combinations of valid headers with which packets may be recirculated, and what is known
+/// then.
 fn starts(program: &Program, stages: &mut Stage) -> Vec<(Vec<bool>, Known)> {
     let mut starts: Vec<(Vec<bool>, Known)> = Vec::new();
     visit_ends(stages, &mut |next| {
@@ -296,8 +297,8 @@ fn extracts(program: &Program, op: &Op) -> Option<HeaderId> {
     (0..).zip(&program.headers).find(|(_, header)| header.valid == to.word).map(|(id, _)| id)
 }
 
-/// The headers that the deparser emits, in order. None if they are not known, or if it does anything
-/// else.
+/// The headers that the deparser emits, in order. None if they are not known, or if it does
+/// anything else.
 fn emitted(program: &Program, known: &Known) -> Option<Vec<HeaderId>> {
     let deparser = &program.deparser;
     let deparser = Variants::new(program, deparser, known.clone(), &Distinguished::none(program))?;
@@ -326,7 +327,8 @@ fn emitted(program: &Program, known: &Known) -> Option<Vec<HeaderId>> {
 }
 
 /// The graph that verifies checksums, without those that the pass before has just computed over the
-/// same fields. `computed` is how it did that, knowing this of the packet, which has these `headers`.
+/// same fields. `computed` is how it did that, knowing this of the packet, which has these
+/// `headers`.
 fn not_verified(program: &Program, computed: &Cfg, known: &Known, headers: &[HeaderId]) -> Cfg {
     let mut verify = program.verify_checksum.clone();
     let only_verifies = |op: &Op| matches!(op, Op::VerifyChecksum { .. });
@@ -357,8 +359,8 @@ fn only_checksums(
     (operations > 0 && right.len() == operations).then_some(words)
 }
 
-/// Whether the checksums in these words are computed again after a stage, before anything reads them.
-/// What a packet knows on its path also holds if the switch continues with it.
+/// Whether the checksums in these words are computed again after a stage, before anything reads
+/// them. What a packet knows on its path also holds if the switch continues with it.
 fn are_replaced(program: &Program, stage: &Stage, words: &Words, headers: &[HeaderId]) -> bool {
     let reads = |op: &Op| read_by(program, op).meets(words) || matches!(op, Op::Clone { .. });
     let unread = stage.variants.cfg.blocks.iter().all(|block| {
@@ -494,8 +496,8 @@ mod tests {
     V1Switch(P(), V(), I(), E(), C(), D()) main;
     ";
 
-    /// The recirculations after the received frame, those with the most headers first, with replaced
-    /// parts of the program.
+    /// The recirculations after the received frame, those with the most headers first, with
+    /// replaced parts of the program.
     fn recirculations_with(replaced: &[(&str, &str)]) -> (Program, Vec<Recirculation>) {
         let mut source = SOURCE.to_owned();
         for (from, to) in replaced {
@@ -510,7 +512,8 @@ mod tests {
         (program, recirculations)
     }
 
-    /// The headers of each recirculation, whether it repeats the parser, and the checksums that it verifies.
+    /// The headers of each recirculation, whether it repeats the parser, and the checksums that it
+    /// verifies.
     fn found(replaced: &[(&str, &str)]) -> Vec<(Vec<HeaderId>, bool, usize)> {
         let (_, recirculations) = recirculations_with(replaced);
         let found = recirculations.iter().map(|recirculation| {

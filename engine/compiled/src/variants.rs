@@ -1,8 +1,8 @@
 //! Variants of the blocks of a graph by what is known of a packet on the path to them.
 //!
-//! A block that paths with different facts reach is copied, so that each copy knows its facts: which
-//! headers are valid, and which constants a parser assigned. Branches that the facts decide become
-//! jumps. The graph is then longer, and a packet takes fewer tests and keeps fewer values.
+//! A block that paths with different facts reach is copied, so that each copy knows its facts:
+//! which headers are valid, and which constants a parser assigned. Branches that the facts decide
+//! become jumps. The graph is then longer, and a packet takes fewer tests and keeps fewer values.
 
 use netkv_ir::{Block, BlockId, Cfg, Program, Span, Terminator, Word};
 
@@ -267,8 +267,8 @@ mod tests {
     V1Switch(P(), V(), I(), E(), C(), D()) main;
     ";
 
-    /// How many constants are assigned to `h.q.result` in the blocks of egress that are left, if all
-    /// metadata is 0 and headers are unknown.
+    /// How many constants are assigned to `h.q.result` in the blocks of egress that are left, if
+    /// all metadata is 0 and headers are unknown.
     fn outcomes(body: &str) -> Vec<u64> {
         outcomes_of(body, Distinguished::none)
     }

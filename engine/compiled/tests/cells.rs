@@ -1,6 +1,6 @@
-//! Values of wide registers on both executors. Compiled code copies them as vectors between cells and
-//! frames. Programs of random statements read, write and change them in any order, for copies of
-//! groups and in recirculations, too.
+//! Values of wide registers on both executors. Compiled code copies them as vectors between cells
+//! and frames. Programs of random statements read, write and change them in any order, for copies
+//! of groups and in recirculations, too.
 
 mod both;
 

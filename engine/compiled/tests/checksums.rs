@@ -7,8 +7,8 @@ use netkv_dataplane::Random;
 
 use both::{BOTH, send, switch_with};
 
-/// Bits 0 to 3 of `kind` are the headers that a frame has, bit 4 whether it is recirculated once. In
-/// ingress, bits 5 to 7 remove `odd`, change a field of `even`, and add `late`.
+/// Bits 0 to 3 of `kind` are the headers that a frame has, bit 4 whether it is recirculated once.
+/// In ingress, bits 5 to 7 remove `odd`, change a field of `even`, and add `late`.
 const SOURCE: &str = "
 #include <core.p4>
 #include <v1model.p4>

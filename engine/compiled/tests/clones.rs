@@ -1,5 +1,5 @@
-//! Egress clones on both executors. Compiled code processes some of them itself (the only clone of a
-//! packet that is dropped, without a field list), and the switch the others. Both executors must
+//! Egress clones on both executors. Compiled code processes some of them itself (the only clone of
+//! a packet that is dropped, without a field list), and the switch the others. Both executors must
 //! give the same frames in the same order, and the same statistics.
 
 mod both;
@@ -92,8 +92,8 @@ fn session(replicas: &[(u16, u16)], packet_length_bytes: u32) -> CloneSession {
     CloneSession { replicas: replicas.to_vec(), class_of_service: 0, packet_length_bytes }
 }
 
-/// Sessions with one clone (1, 2 and those with high numbers), two, none, and a limited length. There
-/// is no session 6.
+/// Sessions with one clone (1, 2 and those with high numbers), two, none, and a limited length.
+/// There is no session 6.
 fn with_sessions(pipelines: usize, kind: ExecutorKind) -> Switch {
     let mut switch = switch_with(SOURCE, pipelines, kind);
     let all = [

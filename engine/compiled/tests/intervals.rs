@@ -1,6 +1,6 @@
-//! Tables with one range or lpm key, which compiled code searches as intervals. Random entries come,
-//! change and go between batches; the table also exceeds the size up to which there are intervals.
-//! Both executors must give the same frames.
+//! Tables with one range or lpm key, which compiled code searches as intervals. Random entries
+//! come, change and go between batches; the table also exceeds the size up to which there are
+//! intervals. Both executors must give the same frames.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

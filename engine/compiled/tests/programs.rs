@@ -49,8 +49,8 @@ fn frame_of(line: &str) -> Option<(u16, Vec<u8>)> {
     Some((port, (0..digits.len()).step_by(2).map(byte).collect()))
 }
 
-/// Runs the packet test. It is generated: fewer packets or expectations than `least` would mean that
-/// a part of it got lost.
+/// Runs the packet test. It is generated: fewer packets or expectations than `least` would mean
+/// that a part of it got lost.
 fn follows_documentation(name: &str, pipelines: usize, least: (usize, usize)) {
     for kind in BOTH {
         let mut switch = switch(name, pipelines, kind);
@@ -144,7 +144,8 @@ fn invalid_frames_do_not_stop_the_switch() {
 /// FarReach's switch sends three copies of an overwritten record to the controller.
 const ORIGINALS: usize = 3;
 
-/// Sends corrupted frames. The switch must send at most `most` frames for each and continue to work.
+/// Sends corrupted frames. The switch must send at most `most` frames for each and continue to
+/// work.
 fn survives_invalid_frames(name: &str, pipelines: usize, most: usize, kind: ExecutorKind) {
     let seeds: Vec<_> = text(name).lines().filter_map(frame_of).collect();
     let mut switch = switch(name, pipelines, kind);

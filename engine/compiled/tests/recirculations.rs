@@ -1,6 +1,7 @@
 //! Passes of a recirculated packet on both executors. Compiled code goes on with the fields of the
-//! headers if the parser would extract them as they are, and with the bytes otherwise. Both executors
-//! must give the same frames in the same order, the same numbers of passes, and the same statistics.
+//! headers if the parser would extract them as they are, and with the bytes otherwise. Both
+//! executors must give the same frames in the same order, the same numbers of passes, and the same
+//! statistics.
 
 mod both;
 
@@ -12,8 +13,8 @@ use both::{BOTH, assert_same_registers, send, switch_with};
 /// Where frames arrive.
 const PORT: u16 = 4;
 
-/// Each pass counts `left` down, and takes what it does from the low bits of `acts`, which move down
-/// by four with each pass. `bad` counts the passes with a wrong checksum.
+/// Each pass counts `left` down, and takes what it does from the low bits of `acts`, which move
+/// down by four with each pass. `bad` counts the passes with a wrong checksum.
 const SOURCE: &str = "
 #include <core.p4>
 #include <v1model.p4>

@@ -77,8 +77,9 @@ impl CrossingQueues {
         (0..self.count).map(|to| self.lock(from, to).packets.len()).sum()
     }
 
-    /// Moves packets to the queues of their pipelines, and packets for reuse to `spare`. Calls `wake`
-    /// with each pipeline that has to be woken. Returns the number of packets that found no room.
+    /// Moves packets to the queues of their pipelines, and packets for reuse to `spare`. Calls
+    /// `wake` with each pipeline that has to be woken. Returns the number of packets that found no
+    /// room.
     pub fn send(
         &self,
         from: usize,

@@ -39,7 +39,8 @@ impl DigestQueue {
         self.messages.is_empty()
     }
 
-    /// Appends the messages of another queue, as far as there is room; returns the number of others.
+    /// Appends the messages of another queue, as far as there is room; returns the number of
+    /// others.
     pub(crate) fn take_all(&mut self, other: &mut Self) -> usize {
         let room = MAX_QUEUED_DIGESTS - self.messages.len();
         let dropped = other.messages.len().saturating_sub(room);

@@ -23,15 +23,15 @@ pub enum Stop {
     OtherPipeline,
     /// The packet is at the end of the egress graph, and its requests are more than a transmission.
     EndOfEgress,
-    /// The packet is one copy of a multicast group, as at [`Stop::EndOfEgress`]. It is the last of so
-    /// many copies that are made; the group has more. [`Executor::original`] has the packet of the
-    /// others.
+    /// The packet is one copy of a multicast group, as at [`Stop::EndOfEgress`]. It is the last of
+    /// so many copies that are made; the group has more. [`Executor::original`] has the packet of
+    /// the others.
     EndOfCopy {
         /// Number of copies that are made.
         copies: usize,
     },
-    /// The packet has left egress and is recirculated. Its bytes are those that the deparser made. Its
-    /// state holds the metadata that it keeps.
+    /// The packet has left egress and is recirculated. Its bytes are those that the deparser made.
+    /// Its state holds the metadata that it keeps.
     Recirculated,
 }
 
@@ -72,8 +72,8 @@ impl AddAssign for Tally {
 /// Runs graphs of one program over packets and the objects of one pipeline.
 ///
 /// An executor must implement [`Executor::run`]. [`Executor::forward`] and
-/// [`Executor::transmit`] are a fast path for the common packet, which enters at one port and leaves
-/// at one port.
+/// [`Executor::transmit`] are a fast path for the common packet, which enters at one port and
+/// leaves at one port.
 pub trait Executor: Send {
     /// Runs a graph to its end.
     fn run(&mut self, graph: Graph, packet: &mut Packet, objects: &mut Objects);
@@ -82,8 +82,8 @@ pub trait Executor: Send {
     /// first frame that needs the switch, and returns its index and the reason. `None`: all frames
     /// are done.
     ///
-    /// `packet` is reusable memory. After a stop of another kind than [`Stop::Nowhere`], it holds the
-    /// packet. The executor does not run the egress of another pipeline.
+    /// `packet` is reusable memory. After a stop of another kind than [`Stop::Nowhere`], it holds
+    /// the packet. The executor does not run the egress of another pipeline.
     ///
     /// The switch calls it with increasing indices of one batch, before it starts another batch.
     fn forward(
@@ -99,8 +99,8 @@ pub trait Executor: Send {
         (from < batch.frames.len()).then_some((from, Stop::Nowhere))
     }
 
-    /// After [`Stop::EndOfCopy`], turns a duplicate of the copy into the packet at the end of ingress
-    /// of which the other copies are made.
+    /// After [`Stop::EndOfCopy`], turns a duplicate of the copy into the packet at the end of
+    /// ingress of which the other copies are made.
     fn original(&mut self, packet: &mut Packet) {
         let _ = packet;
     }

@@ -8,12 +8,12 @@
 //!
 //! Rules:
 //!
-//! 1. A packet that is handed over belongs to the current epoch; if another handed-over packet caused
-//!    it, to the epoch of that one.
+//! 1. A packet that is handed over belongs to the current epoch; if another handed-over packet
+//!    caused it, to the epoch of that one.
 //! 2. It is counted while its pipeline is locked, so before a later write of that pipeline, and
 //!    before the packet that caused it is done.
-//! 3. `settle` begins an epoch, and waits for all packets of the one before. Packets of the new epoch
-//!    do not delay it. Only the last two epochs have packets, so two counts are enough.
+//! 3. `settle` begins an epoch, and waits for all packets of the one before. Packets of the new
+//!    epoch do not delay it. Only the last two epochs have packets, so two counts are enough.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError};
@@ -34,7 +34,8 @@ pub struct InFlight {
     settling: Mutex<()>,
 }
 
-/// Packets of even and odd epochs. It is aligned to two cache lines, which processors load together.
+/// Packets of even and odd epochs. It is aligned to two cache lines, which processors load
+/// together.
 #[derive(Default)]
 #[repr(align(128))]
 struct Counts {

@@ -19,11 +19,11 @@
 //! pipeline_instance ── objects: tables, registers, counters, meters
 //! ```
 //!
-//! - `shared_switch`, `crossing`, `crossing_queues`, `in_flight`: pipelines on threads of their own,
-//!   and the packets between them;
+//! - `shared_switch`, `crossing`, `crossing_queues`, `in_flight`: pipelines on threads of their
+//!   own, and the packets between them;
 //! - `graph`, `standard_metadata`: the six graphs of a program, and values of v1model;
-//! - `frame`, `packet`, `requests`, `output`: a received frame, a packet in the switch, and the frames
-//!   that leave it;
+//! - `frame`, `packet`, `requests`, `output`: a received frame, a packet in the switch, and the
+//!   frames that leave it;
 //! - `header_codec`, `bits`, `arithmetic`, `wide`, `hash`: encoding and arithmetic;
 //! - `trace_recorder`, `trace`: the steps of a packet, as data and as text;
 //! - `stf`: packet tests in files.

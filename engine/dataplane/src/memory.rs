@@ -40,8 +40,8 @@ impl Memory {
             let first = map.as_ptr().align_offset(HUGE_PAGE) / WORD;
             return Self { store: Store::System(map), first, words };
         }
-        // Whole lines, so that no other memory is in the last one: pipelines may have threads of their
-        // own.
+        // Whole lines, so that no other memory is in the last one: pipelines may have threads of
+        // their own.
         let store = vec![0; words.next_multiple_of(LINE / WORD) + LINE / WORD];
         let first = store.as_ptr().align_offset(LINE);
         // The additional words contain the start of a cache line.

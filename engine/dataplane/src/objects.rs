@@ -132,8 +132,8 @@ impl Objects {
         &mut self.tables
     }
 
-    /// A number that changes with every change of a table or of the targets of copies. Their addresses are
-    /// valid until then.
+    /// A number that changes with every change of a table or of the targets of copies. Their
+    /// addresses are valid until then.
     pub fn generation(&self) -> u64 {
         self.generation
     }

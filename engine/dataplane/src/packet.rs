@@ -143,8 +143,8 @@ impl Packet {
         self.state.words[rest].fill(0);
     }
 
-    /// The end of the packet, which `truncate` has not cut: as in bmv2, a copy of a packet has the last
-    /// bytes of its buffer, as many as the limit permits. `from` is where the buffer begins.
+    /// The end of the packet, which `truncate` has not cut: as in bmv2, a copy of a packet has the
+    /// last bytes of its buffer, as many as the limit permits. `from` is where the buffer begins.
     pub(crate) fn last_bytes(&self, from: usize) -> &[u8] {
         let limit = usize::try_from(self.requests.truncate).unwrap_or(usize::MAX);
         let buffer = &self.bytes[from.min(self.bytes.len())..];
@@ -157,8 +157,8 @@ impl Packet {
         self.bytes.len().min((self.cursor / 8).saturating_add(limit))
     }
 
-    /// Cuts the payload to what a copy of this packet has of it, and removes the limit. The bytes of
-    /// parsed headers remain: executors may read fields there.
+    /// Cuts the payload to what a copy of this packet has of it, and removes the limit. The bytes
+    /// of parsed headers remain: executors may read fields there.
     pub(crate) fn cut_payload(&mut self) {
         let parsed = self.cursor / 8;
         let cut = self.bytes.len() - parsed - self.last_bytes(parsed).len();

@@ -120,8 +120,8 @@ impl Switch {
         self.spare_replicas = replicas;
     }
 
-    /// Enqueues the copies of a multicast packet after those that its executor has made. `copy` is the
-    /// last of them.
+    /// Enqueues the copies of a multicast packet after those that its executor has made. `copy` is
+    /// the last of them.
     pub(crate) fn make_other_copies(&mut self, copy: &Packet, made: usize) {
         let mut original = self.pool.pop().unwrap_or_default();
         original.copy_from(copy);

@@ -1,8 +1,8 @@
 //! Handing packets over between pipelines that run on threads of their own.
 //!
 //! A packet is handed over when it is ready for the egress of a pipeline that is not here. Ingress
-//! clones, multicast copies and egress clones are handed over in the same way. A recirculated packet
-//! enters the pipeline by which it left, so it has changed its pipeline before.
+//! clones, multicast copies and egress clones are handed over in the same way. A recirculated
+//! packet enters the pipeline by which it left, so it has changed its pipeline before.
 
 #![allow(clippy::vec_box)] // a packet is large, and boxes are cheap to move
 
@@ -27,7 +27,8 @@ impl Switch {
     }
 
     /// Processes packets that other pipelines of the switch have handed over, in order, with all
-    /// their copies and passes. Appends as many packets to `spare`, which those pipelines may reuse.
+    /// their copies and passes. Appends as many packets to `spare`, which those pipelines may
+    /// reuse.
     ///
     /// Returns the number of packets that came from another switch: from one that was replaced by
     /// this one in the meantime. They are dropped, because their state is that of its program.

@@ -7,8 +7,8 @@
 //!
 //! The control plane locks one pipeline, or all of them in order. With all of them locked it has
 //! the whole [`Switch`], as if there were no threads: checks and writes in all pipelines, sums,
-//! traces, or the exchange of the switch for one with another program. Before it confirms a write, it
-//! waits for packets that are between two pipelines ([`SharedSwitch::settle`]).
+//! traces, or the exchange of the switch for one with another program. Before it confirms a write,
+//! it waits for packets that are between two pipelines ([`SharedSwitch::settle`]).
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -99,7 +99,8 @@ impl SharedSwitch {
     }
 
     /// Waits until all packets have left that passed ingress before the call. A control plane calls
-    /// it before it confirms a write, without a lock. It does nothing in a switch with one pipeline.
+    /// it before it confirms a write, without a lock. It does nothing in a switch with one
+    /// pipeline.
     pub fn settle(&self) {
         self.in_flight.settle();
     }

@@ -151,8 +151,8 @@ thread_local! {
 }
 static NAME_CASES: Once = Once::new();
 
-/// Makes a panic say in which case it was. One in a function that machine code calls ends the process,
-/// so that there is no report.
+/// Makes a panic say in which case it was. One in a function that machine code calls ends the
+/// process, so that there is no report.
 fn name_cases() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

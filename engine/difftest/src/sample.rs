@@ -23,8 +23,8 @@ const BMV2_GROUPS: u32 = 1 << 15;
 pub enum Medium {
     /// The lines are an STF file, whose frames go to network interfaces.
     Stf,
-    /// The lines become requests of P4Runtime, which has no access to bmv2's registers. Frames may go
-    /// to any port.
+    /// The lines become requests of P4Runtime, which has no access to bmv2's registers. Frames may
+    /// go to any port.
     P4Runtime,
 }
 

@@ -34,7 +34,8 @@ impl<'p> StateGenerator<'p> {
         Self { program, keys, inserted: Vec::new(), groups: Vec::new(), sessions: Vec::new() }
     }
 
-    /// Requests for an initial state: replication, registers, profiles, value sets, entries, meters.
+    /// Requests for an initial state: replication, registers, profiles, value sets, entries,
+    /// meters.
     pub fn initial(&mut self, pool: &mut ValuePool, rng: &mut Rng) -> Vec<Request> {
         let mut requests = Vec::new();
         self.replication(pool, rng, &mut requests);
@@ -67,8 +68,8 @@ impl<'p> StateGenerator<'p> {
         requests
     }
 
-    /// Fills an exact-match table that has room, mostly with keys that no packet has. Tables with few
-    /// entries are neither enlarged nor prefetched.
+    /// Fills an exact-match table that has room, mostly with keys that no packet has. Tables with
+    /// few entries are neither enlarged nor prefetched.
     fn crowd(
         &self,
         table: usize,

@@ -144,7 +144,8 @@ impl Handle {
         // SAFETY: the function takes a number.
         let created = NonNull::new(unsafe { create(seed) });
         let Some(instance) = created else {
-            // SAFETY: a null pointer asks for the text of the failed creation, which is copied here.
+            // SAFETY: a null pointer asks for the text of the failed creation, which is copied
+            // here.
             let text = unsafe { CStr::from_ptr((functions.error)(std::ptr::null_mut())) };
             return Err(load(&text.to_string_lossy().trim_end_matches('.')));
         };
@@ -276,7 +277,8 @@ impl Handle {
 
     /// # Safety
     ///
-    /// The memory must stay valid for reads and writes until it is cleared or the design is dropped.
+    /// The memory must stay valid for reads and writes until it is cleared or the design is
+    /// dropped.
     pub unsafe fn memory_map(
         &mut self,
         function: u32,

@@ -1,8 +1,8 @@
 //! One client of the gateway: requests in, replies out in the same order.
 //!
 //! Each request has a weight until its reply is in the output. At [`MAX_WEIGHT`], or if the output
-//! is full because the client does not read, no more requests begin and no more bytes are read. This
-//! bounds the memory for long pipelines and slow clients.
+//! is full because the client does not read, no more requests begin and no more bytes are read.
+//! This bounds the memory for long pipelines and slow clients.
 
 use std::collections::VecDeque;
 

@@ -82,8 +82,8 @@ pub struct RackTexts {
 }
 
 impl RackTexts {
-    /// A role names unanswered keys by their bytes on the wire, in hexadecimal: replaces them by the
-    /// keys of the user, with their servers.
+    /// A role names unanswered keys by their bytes on the wire, in hexadecimal: replaces them by
+    /// the keys of the user, with their servers.
     fn named(&self, mut missing: String, names: &[&Name]) -> String {
         for name in names {
             let wire: String = name.wire.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -10,8 +10,8 @@
 //!    method and version: PUT, OPTIONS, the preface of HTTP/2. Commands that the gateway has are no
 //!    methods of HTTP, except GET.
 //! 3. An inline command that begins with a control character, as TLS does, or with a byte beyond
-//!    ASCII, as older versions of TLS and binary protocols do: a server that the page belongs to can
-//!    choose bytes of the first message of TLS, line feeds included.
+//!    ASCII, as older versions of TLS and binary protocols do: a server that the page belongs to
+//!    can choose bytes of the first message of TLS, line feeds included.
 
 use crate::words::Words;
 

@@ -4,7 +4,8 @@
 //! -----
 //! 1. In a round the thread handles everything that has happened, then submits all operations
 //!    together, then sends all replies, each client's together.
-//! 2. Sockets report changes only (edge-triggered), so a client that is not read from costs nothing.
+//! 2. Sockets report changes only (edge-triggered), so a client that is not read from costs
+//!    nothing.
 //! 3. A gateway that is stopped accepts no more requests, and ends when all replies are sent, or
 //!    after the time-out of an operation and [`DRAIN_MARGIN`]. It also ends when the rack is lost.
 //! 4. A connection that the gateway closes is read until the client closes it too, at most

@@ -1,5 +1,5 @@
-//! The encoding of keys and values on the wire: that of `netkv.client`, so that a key has one record
-//! for all programs. `netkv/client/keys.py` has the rules.
+//! The encoding of keys and values on the wire: that of `netkv.client`, so that a key has one
+//! record for all programs. `netkv/client/keys.py` has the rules.
 
 use blake2b_simd::Params;
 use netkv_rack::session::OwnedKey;

@@ -1,7 +1,7 @@
 //! Replies of the Redis protocol: version 2, or version 3 after HELLO 3.
 //!
-//! Version 2 has no maps, sets, nulls and verbatim strings; they become arrays, arrays, null strings
-//! and strings.
+//! Version 2 has no maps, sets, nulls and verbatim strings; they become arrays, arrays, null
+//! strings and strings.
 
 use std::io::Write as _;
 
@@ -119,7 +119,8 @@ pub fn write_integer(number: i64, out: &mut Vec<u8>) {
     let _ = write!(out, ":{number}\r\n");
 }
 
-/// Appends a simple string (`+`) or an error (`-`). A newline would end it, so it has spaces instead.
+/// Appends a simple string (`+`) or an error (`-`). A newline would end it, so it has spaces
+/// instead.
 pub fn write_line(kind: u8, text: &[u8], out: &mut Vec<u8>) {
     out.push(kind);
     out.extend(text.iter().map(|&byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { byte }));

@@ -4,8 +4,8 @@
 //! -----
 //! 1. Requests and errors do not depend on where the received bytes were split.
 //! 2. Memory is taken for bytes that have arrived, not for lengths that were announced.
-//! 3. All requests before a malformed one are returned; then the error, again and again: the rest of
-//!    the bytes cannot be parsed.
+//! 3. All requests before a malformed one are returned; then the error, again and again: the rest
+//!    of the bytes cannot be parsed.
 
 use crate::foreign;
 use crate::inline;
@@ -191,8 +191,8 @@ impl Requests {
         Ok(Found::Request)
     }
 
-    /// Parses and skips a line such as `$5`: `None` if it is incomplete, `Some(None)` for a negative
-    /// length.
+    /// Parses and skips a line such as `$5`: `None` if it is incomplete, `Some(None)` for a
+    /// negative length.
     fn length(
         &mut self,
         prefix: u8,

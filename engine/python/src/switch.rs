@@ -77,8 +77,8 @@ impl Switch {
         py.detach(|| work(&mut self.engine.lock()))
     }
 
-    /// Executes a control plane write; a refusal becomes a `ControlError`. When it returns, no packet
-    /// from before is still between two pipelines.
+    /// Executes a control plane write; a refusal becomes a `ControlError`. When it returns, no
+    /// packet from before is still between two pipelines.
     pub fn control<T: Send>(
         &self,
         py: Python<'_>,

@@ -3,8 +3,8 @@
 use netkv_wire::is_damaged;
 use netkv_workload::Random;
 
-/// Maximum number of bits from the first flipped one to the last. An Internet checksum detects every
-/// burst of up to 15 bits in what it covers (RFC 1071 sums words of 16 bits).
+/// Maximum number of bits from the first flipped one to the last. An Internet checksum detects
+/// every burst of up to 15 bits in what it covers (RFC 1071 sums words of 16 bits).
 pub const MAX_BURST: u32 = 15;
 /// Half of the bursts are single bits.
 const SINGLE: f64 = 0.5;

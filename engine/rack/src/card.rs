@@ -11,8 +11,8 @@
 //!    are then never shorter than meant.
 //! 2. A port with [`BACKLOG`] frames before the design reads no more from its link: the kernel's
 //!    buffer fills, and then drops.
-//! 3. Calls of the owner ([`LiveDesign::with`]) run on the thread between two rounds, as do messages
-//!    of guests.
+//! 3. Calls of the owner ([`LiveDesign::with`]) run on the thread between two rounds, as do
+//!    messages of guests.
 //! 4. A notification of a guest, and an interrupt for one, is work like a frame: the clock runs on.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -336,8 +336,8 @@ impl<'a> Loop<'a> {
     }
 
     fn run(&mut self) -> io::Result<()> {
-        // A call of the owner clears the waker, so it may have taken the wake-up that asks the thread
-        // to end.
+        // A call of the owner clears the waker, so it may have taken the wake-up that asks the
+        // thread to end.
         while !self.signals.stopping() {
             let limit = self.is_busy().then(|| self.delay());
             self.ready.clear();

@@ -30,7 +30,7 @@ pub enum Direction {
 /// Impairment of one direction of a link. The default is none.
 ///
 /// In JSON all times are in seconds and all fields are optional:
-/// `{"loss": 0.01, "duplicate": 0, "corrupt": 0, "reorder": 0.1, "delay": 0.0005, "jitter": 0.0001}`.
+/// `{"loss": 0.01, "corrupt": 0, "reorder": 0.1, "delay": 0.0005, "jitter": 0.0001}`.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "ImpairmentJson")]
 pub struct Impairment {

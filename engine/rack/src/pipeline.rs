@@ -20,7 +20,8 @@ pub trait Pipeline: Send + 'static {
         Vec::new()
     }
 
-    /// Appends the packets for the egress of other pipelines to a list, and takes `spare` for reuse.
+    /// Appends the packets for the egress of other pipelines to a list, and takes `spare` for
+    /// reuse.
     #[allow(clippy::vec_box)]
     fn take_crossing(&mut self, to: &mut Vec<Box<Packet>>, spare: &mut Vec<Box<Packet>>) {
         let _ = (to, spare);

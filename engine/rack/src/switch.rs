@@ -1,14 +1,14 @@
 //! The switch node: ports (sockets or network interfaces) around a
 //! [`netkv_dataplane::SharedSwitch`].
 //!
-//! Each pipeline of the switch has a thread that moves all frames of its ports. A round receives the
-//! waiting frames of each port (up to about 64 each), runs them through the pipeline, and sends the
-//! output with one system call for each port. The pipeline reads frames in the receive buffers, and
-//! the kernel reads the output buffer of the pipeline. Batches grow with the load; without load the
-//! thread sleeps.
+//! Each pipeline of the switch has a thread that moves all frames of its ports. A round receives
+//! the waiting frames of each port (up to about 64 each), runs them through the pipeline, and sends
+//! the output with one system call for each port. The pipeline reads frames in the receive buffers,
+//! and the kernel reads the output buffer of the pipeline. Batches grow with the load; without load
+//! the thread sleeps.
 //!
-//! A packet that leaves by a port of another pipeline is handed over after ingress, through a bounded
-//! queue ([`CrossingQueues`]); the thread of that pipeline runs egress and sends it.
+//! A packet that leaves by a port of another pipeline is handed over after ingress, through a
+//! bounded queue ([`CrossingQueues`]); the thread of that pipeline runs egress and sends it.
 //!
 //! A pipeline is locked while it processes a batch, not during system calls. So a program can be
 //! replaced without loss: the new one gets all later frames. Only packets between two pipelines are
@@ -230,7 +230,8 @@ impl<P: Pipelines> Node<P> {
     }
 
     /// Stops forwarding; returns at the end of the current round of each pipeline. Packets between
-    /// two pipelines are lost, so that none of them is older than a write that is confirmed meanwhile.
+    /// two pipelines are lost, so that none of them is older than a write that is confirmed
+    /// meanwhile.
     pub fn pause(&self) {
         self.shared.paused.store(true, Ordering::Release);
         let lanes = self.shared.lanes.iter();

@@ -230,8 +230,8 @@ fn a_confirmed_write_is_seen_by_every_later_frame() {
     }
 }
 
-/// A control plane may rely on it: e.g. an entry turns valid when all ingress pipelines know it, and
-/// then no packet that passed ingress without it may reach egress.
+/// A control plane may rely on it: e.g. an entry turns valid when all ingress pipelines know it,
+/// and then no packet that passed ingress without it may reach egress.
 #[test]
 fn no_packet_from_before_a_confirmed_write_is_on_its_way() {
     let bench = bench(2, Compiled);

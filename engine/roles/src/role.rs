@@ -53,7 +53,8 @@ pub trait Client: Send + Sync {
         None
     }
 
-    /// Handles the arrivals, retries and deadlines that are due at `now`. An early call has no effect.
+    /// Handles the arrivals, retries and deadlines that are due at `now`. An early call has no
+    /// effect.
     fn poll(&mut self, now: Nanos, out: &mut Actions);
 
     /// When to call [`Client::poll`], if nothing happens before.

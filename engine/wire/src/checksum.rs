@@ -29,8 +29,8 @@ pub(crate) fn is_udp_right(frame: &[u8], datagram_end: usize) -> bool {
 }
 
 /// Whether flipped bits show in an IPv4 frame: the checksum of its header or of its UDP datagram is
-/// wrong, or the datagram has another length than the packet. Other frames, and packets that are cut
-/// short, show nothing.
+/// wrong, or the datagram has another length than the packet. Other frames, and packets that are
+/// cut short, show nothing.
 pub fn is_damaged(frame: &[u8]) -> bool {
     if frame.get(ETHERNET_LEN - 2..ETHERNET_LEN) != Some(&[0x08, 0x00]) {
         return false;

@@ -261,7 +261,8 @@ pub fn peek_request(frame: &[u8]) -> Option<(u16, u32)> {
 /// Checks Ethernet, IPv4 and UDP of at least 42 bytes, with both checksums. Returns source,
 /// destination and the end of the UDP payload.
 ///
-/// The MAC addresses are not checked: IPv4 addresses say who the ends are, and checksums cover them.
+/// The MAC addresses are not checked: IPv4 addresses say who the ends are, and checksums cover
+/// them.
 #[inline]
 pub(crate) fn check_outer(frame: &[u8], own_port: u16) -> Result<(Ip, Ip, usize), Malformed> {
     let Some((ip, rest)) = frame[ETHERNET_LEN..].split_first_chunk::<IPV4_LEN>() else {

@@ -17,7 +17,8 @@ pub struct Message<'a> {
     pub destination: Ip,
     /// Operation.
     pub op: Op,
-    /// Whether a switch answered (`CACHE_HIT`). The flag `CACHE_METADATA` follows from `cache_metadata`.
+    /// Whether a switch answered (`CACHE_HIT`). The flag `CACHE_METADATA` follows from
+    /// `cache_metadata`.
     pub cache_hit: bool,
     /// Whether the frame is about the copy in the upper layer (`UPPER`).
     pub upper: bool,

@@ -18,8 +18,8 @@ pub struct Zipf {
     high: f64,
     /// Within this distance below a rank no point is rejected.
     accept: f64,
-    /// [`Zipf::bound`] of the first ranks. They are a large part of the draws, and a bound takes two
-    /// powers.
+    /// [`Zipf::bound`] of the first ranks. They are a large part of the draws, and a bound takes
+    /// two powers.
     bounds: Box<[f64]>,
     /// Sum of all weights.
     total: f64,
@@ -138,8 +138,8 @@ impl Zipf {
     }
 }
 
-/// `x.round()` of a number below 2^63 that is not negative; less is 0. Without instructions that not
-/// every processor has, `round` is a call of a function.
+/// `x.round()` of a number below 2^63 that is not negative; less is 0. Without instructions that
+/// not every processor has, `round` is a call of a function.
 #[inline]
 fn round(x: f64) -> f64 {
     let whole = (x as u64) as f64;

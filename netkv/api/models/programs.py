@@ -44,7 +44,7 @@ class ProgramUse(Model):
     """A scheme that uses a program."""
 
     scheme: str
-    place: Literal["clients", "between", "servers"]
+    tier: Literal["clients", "between", "servers"]
     """The switches that run it: `servers`: those with servers; `clients`: those with clients only;
     `between`: those without hosts."""
 

@@ -11,7 +11,7 @@ from netkv.model.hardware import TopologySpec
 class SchemeProgram(Model):
     """A P4 program of a scheme."""
 
-    place: Literal["clients", "between", "servers"]
+    tier: Literal["clients", "between", "servers"]
     """The switches that run it: `servers`: those with servers; `clients`: those with clients only;
     `between`: those without hosts."""
     name: str | None

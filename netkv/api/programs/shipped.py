@@ -87,7 +87,7 @@ def summary(of: Shipped) -> ProgramSummary:
         **_interface(of.file, changed(of.file)).model_dump(),
         name=of.name,
         file=of.path,
-        schemes=[ProgramUse(scheme=scheme.name, place=tier) for scheme, tier in of.uses],
+        schemes=[ProgramUse(scheme=scheme.name, tier=tier) for scheme, tier in of.uses],
         defines=defines(of),
     )
 

@@ -92,7 +92,7 @@ def _programs(scheme: Scheme) -> Iterator[SchemeProgram]:
     files: dict[Tier, Any] = {"servers": scheme.program_path, **scheme.other_paths}
     for tier, file in files.items():
         name, path = names.get(file, (None, str(file)))
-        yield SchemeProgram(place=tier, name=name, file=path)
+        yield SchemeProgram(tier=tier, name=name, file=path)
 
 
 def _options_schema(scheme: Scheme) -> dict[str, Any]:

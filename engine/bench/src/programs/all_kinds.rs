@@ -1,5 +1,5 @@
-//! Frames of all kinds for netkv's programs: sound ones, and changed ones, which are cut anywhere or
-//! have wrong lengths, versions, protocols and checksums, or other addresses.
+//! Frames of all kinds for netkv's programs: sound ones, and changed ones, which are cut anywhere
+//! or have wrong lengths, versions, protocols and checksums, or other addresses.
 
 use netkv_dataplane::Random;
 use netkv_wire::{CONTROLLER_IP, CPU_PORT, ETHERNET_LEN, IPV4_LEN, client_ip, server_ip};

@@ -47,8 +47,8 @@ impl Subject for DistCacheClient {
     }
 
     /// Fills the tables, and the loads by replies. The `n`-th switches of both layers have equal
-    /// loads, and those of switches with a higher number are larger. So half of the reads go to each
-    /// layer.
+    /// loads, and those of switches with a higher number are larger. So half of the reads go to
+    /// each layer.
     fn fill(&self, case: &Case, control: &mut Control<'_>) -> Result<(), BenchError> {
         rack::fill(case, control)?;
         fill_upper_copies(control, "NetkvIngress.choice.upper_copy", None)?;

@@ -1,5 +1,6 @@
 //! The two programs of DistReach: `tail.p4` answers requests that have passed the chain, `upper.p4`
-//! passes requests on. The upper switch is the head of its chain: it gives every write its sequence.
+//! passes requests on. The upper switch is the head of its chain: it gives every write its
+//! sequence.
 //!
 //! The records of the entries are from an earlier incarnation, so every write is newer.
 

@@ -54,8 +54,8 @@ pub trait Subject: Sync {
         )))
     }
 
-    /// Frames of all kinds for the switch that is filled for [`Case::all_kinds`]; none for a program
-    /// that has none.
+    /// Frames of all kinds for the switch that is filled for [`Case::all_kinds`]; none for a
+    /// program that has none.
     fn all_kinds(&self, _case: &Case) -> Vec<Arrivals> {
         Vec::new()
     }

@@ -1,6 +1,6 @@
 //! Programs with a write-back cache: reads and writes to which the switch replies, and frames that
-//! it forwards to a server or a client. A reply of the switch is a clone, from a second pass through
-//! egress.
+//! it forwards to a server or a client. A reply of the switch is a clone, from a second pass
+//! through egress.
 
 use netkv_ir::{Match, Value};
 use netkv_wire::{

@@ -42,8 +42,8 @@ impl Builder<'_> {
                         self.read_bits((self.frame, 0), bit + part.bits - left, take, end)
                     }
                 };
-                // Bits of the value before this part, if there are any, are shifted out: the rest of a
-                // value begins a chunk.
+                // Bits of the value before this part, if there are any, are shifted out: the rest
+                // of a value begins a chunk.
                 let value = if take == free {
                     value
                 } else {

@@ -50,7 +50,8 @@ pub(super) struct Builder<'a> {
     pub(super) context: Value,
     pub(super) frame: Value,
     pub(super) frame_length: Value,
-    /// Where the payload of the frame is, and its first byte that is not in `frame`, if some are not.
+    /// Where the payload of the frame is, and its first byte that is not in `frame`, if some are
+    /// not.
     pub(super) payload: Value,
     pub(super) payload_start: Option<Value>,
     pub(super) out: Value,
@@ -241,8 +242,8 @@ impl<'a> Builder<'a> {
         self.b.ins().load(types::I64, flags, self.context, offset)
     }
 
-    /// Reads the address of the frame again, at the start of a loop. Cranelift then reads its fields
-    /// where they are needed, and not before the loop.
+    /// Reads the address of the frame again, at the start of a loop. Cranelift then reads its
+    /// fields where they are needed, and not before the loop.
     pub(super) fn reload_frame(&mut self) {
         let frame = self.context_load(field!(frame));
         self.set_frame(frame);

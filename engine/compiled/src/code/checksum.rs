@@ -26,8 +26,8 @@ struct Prefix {
 }
 
 impl Builder<'_> {
-    /// The checksum of a list whose words code adds: without fields of invalid headers, and with the
-    /// payload if it is included.
+    /// The checksum of a list whose words code adds: without fields of invalid headers, and with
+    /// the payload if it is included.
     pub(super) fn checksum_of_list(&mut self, data: &[HashInput], payload: bool) -> Value {
         let zero = self.constant(0);
         let mut prefix = Prefix { sum: zero, odd: zero };
@@ -128,8 +128,8 @@ impl Builder<'_> {
         Prefix { sum: self.b.use_var(sum), odd }
     }
 
-    /// Adds the sum of a string that follows another one. If it begins with the second byte of a word,
-    /// the bytes of its words are exchanged.
+    /// Adds the sum of a string that follows another one. If it begins with the second byte of a
+    /// word, the bytes of its words are exchanged.
     fn add_at(&mut self, before: Prefix, more: Value) -> Value {
         let more = if self.is_zero(before.odd) {
             more

@@ -1,8 +1,8 @@
 //! The copies of a multicast packet.
 //!
-//! They pass egress one after the other, each from the values at the end of ingress: constants, bits
-//! of the received frame, and others, which are on the stack meanwhile. Those that egress does not
-//! access are read only if the packet is stored. The last copy continues as a
+//! They pass egress one after the other, each from the values at the end of ingress: constants,
+//! bits of the received frame, and others, which are on the stack meanwhile. Those that egress does
+//! not access are read only if the packet is stored. The last copy continues as a
 //! packet of its own: it may be recirculated or cloned. Another copy that asks for this is returned
 //! to the switch, with the packet of the copies after it.
 
@@ -29,8 +29,8 @@ pub(super) struct EgressOfCopy<'a> {
 }
 
 impl Builder<'_> {
-    /// Runs `egress` for each copy of the packet, if nothing else is requested and code can make the
-    /// copies of its group. Continues in the current block otherwise.
+    /// Runs `egress` for each copy of the packet, if nothing else is requested and code can make
+    /// the copies of its group. Continues in the current block otherwise.
     pub(super) fn multicast(&mut self, egress: &EgressOfCopy<'_>) {
         let copies = self.new_block();
         let [first, end] = self.leave_for_copies(copies);
@@ -114,8 +114,8 @@ impl Builder<'_> {
         self.b.seal_block(copy);
     }
 
-    /// The words that code or the switch may read after ingress, without those that are set for each
-    /// copy.
+    /// The words that code or the switch may read after ingress, without those that are set for
+    /// each copy.
     fn needed_after_ingress(&self) -> Words {
         let mut needed = self.plan.live_after_ingress();
         let standard = &self.program.standard_metadata;
@@ -183,8 +183,8 @@ impl Builder<'_> {
         self.b.def_var(vars.length, original.length);
     }
 
-    /// Continues with the next copy after one that was dropped. Continues in the current block after
-    /// the last one, or if there are no copies.
+    /// Continues with the next copy after one that was dropped. Continues in the current block
+    /// after the last one, or if there are no copies.
     pub(super) fn follow_dropped(&mut self) {
         let dropped = field!(tally) + std::mem::offset_of!(Tally, dropped_egress) as i32;
         self.follow(|b| {

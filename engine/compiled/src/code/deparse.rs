@@ -130,8 +130,8 @@ impl Builder<'_> {
         self.finish_length();
     }
 
-    /// As [`Builder::finish_frame`], for a frame that is recirculated. Its payload can remain where it
-    /// is.
+    /// As [`Builder::finish_frame`], for a frame that is recirculated. Its payload can remain where
+    /// it is.
     pub(super) fn finish_recirculated_frame(&mut self) {
         let length = self.finish_length();
         let Some(head) = self.plan.recirculated_head else {

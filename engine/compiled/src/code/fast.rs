@@ -2,9 +2,9 @@
 //!
 //! It is `forward`, compiled once for each of these paths, from the parser to the sent frame. On a
 //! path it is known which headers are valid, often also what kind of request the packet is, and the
-//! position of each field in the frame. So the code has few tests, and a field that nothing reads is
-//! never loaded. For a frame on another path the function returns before the packet had any effect,
-//! and `forward` processes the frame.
+//! position of each field in the frame. So the code has few tests, and a field that nothing reads
+//! is never loaded. For a frame on another path the function returns before the packet had any
+//! effect, and `forward` processes the frame.
 
 use cranelift_codegen::ir::{Block, InstBuilder, types};
 use netkv_dataplane::Graph;
@@ -123,8 +123,8 @@ impl Builder<'_> {
         ends
     }
 
-    /// Makes a block the current one. Words become the constants that they are known to be. Those of
-    /// headers are still copied from the frame if nothing changes them.
+    /// Makes a block the current one. Words become the constants that they are known to be. Those
+    /// of headers are still copied from the frame if nothing changes them.
     pub(super) fn enter_knowing(&mut self, block: Block, known: &Known) {
         self.enter(block);
         for word in 0..self.program.state_words {

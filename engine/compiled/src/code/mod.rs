@@ -13,8 +13,8 @@
 //! - `again`: as `fast`, for recirculated frames. Both make the copies of a multicast packet, one
 //!   after the other.
 //! - `transmit`: from the start of egress to the sent frame, for a packet in memory.
-//!   All of these continue with the egress clone of a packet that is dropped itself, if there is one
-//!   clone and it keeps no metadata. Its pass through egress is compiled with that knowledge.
+//!   All of these continue with the egress clone of a packet that is dropped itself, if there is
+//!   one clone and it keeps no metadata. Its pass through egress is compiled with that knowledge.
 //! - one function for each recirculation that goes on with fields (see [`crate::recirculations`]).
 //! - one function for each graph, for packets that are cloned, resubmitted or multicast.
 

@@ -68,7 +68,8 @@ impl<'a> Builder<'a> {
             .sum()
     }
 
-    /// The function of a recirculation, which may lead to itself: from its fields to the sent frame.
+    /// The function of a recirculation, which may lead to itself: from its fields to the sent
+    /// frame.
     pub(super) fn recirculation(
         &mut self,
         index: usize,
@@ -124,8 +125,8 @@ impl<'a> Builder<'a> {
         self.return_bytes(recirculation);
     }
 
-    /// Computes the checksums after the pass before, for a packet that leaves with its bytes. By now
-    /// it has no metadata, and maybe not all headers, so what they depend on is restored.
+    /// Computes the checksums after the pass before, for a packet that leaves with its bytes. By
+    /// now it has no metadata, and maybe not all headers, so what they depend on is restored.
     fn checksums_of_bytes(&mut self, recirculation: &Recirculation, origins: &Origins) {
         let kept = self.kept_by_recirculation();
         self.restore(&recirculation.known, origins);

@@ -10,9 +10,9 @@ use crate::context::{Ahead, outcome};
 use crate::prefetch::Lookup;
 
 impl Builder<'_> {
-    /// Stores the address of the first slot for each of the frames that come next, or null. The key is
-    /// computed by the parser only, which makes no checks but those of the length. In a loop over
-    /// frames the processor computes several addresses at a time.
+    /// Stores the address of the first slot for each of the frames that come next, or null. The key
+    /// is computed by the parser only, which makes no checks but those of the length. In a loop
+    /// over frames the processor computes several addresses at a time.
     pub(super) fn slot_addresses(&mut self, lookup: &Lookup<'_>) {
         self.only_slot = true;
         let (each, next, done) = (self.new_block(), self.new_block(), self.new_block());

@@ -47,8 +47,8 @@ pub(super) enum Kind<'a> {
     Transmit,
     /// One graph over a packet in memory.
     Graph(Graph),
-    /// From the frames that come next to the addresses of the first slots of their lookups in a table;
-    /// null if a packet does not come to the lookup.
+    /// From the frames that come next to the addresses of the first slots of their lookups in a
+    /// table; null if a packet does not come to the lookup.
     Slots(&'a Lookup<'a>),
 }
 
@@ -247,8 +247,8 @@ impl Builder<'_> {
     }
 
     /// The end of ingress, as in the switch. Dropped packets end here, and packets for one port are
-    /// prepared for egress. The others are returned to the switch, unless code makes their copies and
-    /// `egress_of_copy` follows.
+    /// prepared for egress. The others are returned to the switch, unless code makes their copies
+    /// and `egress_of_copy` follows.
     pub(super) fn end_of_ingress(&mut self, egress_of_copy: Option<&EgressOfCopy<'_>>) {
         let live_after_ingress = self.plan.live_after_ingress();
         let standard = &self.program.standard_metadata;
@@ -414,8 +414,8 @@ impl Builder<'_> {
         });
     }
 
-    /// Compiles the rest of the way to the frame, a second time for packets that are recirculated if
-    /// there are some, unless they can go on with this recirculation.
+    /// Compiles the rest of the way to the frame, a second time for packets that are recirculated
+    /// if there are some, unless they can go on with this recirculation.
     pub(super) fn sent_or_recirculated(
         &mut self,
         recirculation: Option<usize>,
@@ -453,8 +453,8 @@ impl Builder<'_> {
         })
     }
 
-    /// Whether the program has not limited the length of the packet: only then code makes its copies
-    /// and recirculates it. None if it surely has not.
+    /// Whether the program has not limited the length of the packet: only then code makes its
+    /// copies and recirculates it. None if it surely has not.
     pub(super) fn is_unlimited(&mut self) -> Option<Value> {
         let limit = self.b.use_var(self.vars.truncate);
         if self.number(limit) == Some(NO_LIMIT) {
@@ -532,9 +532,9 @@ impl Builder<'_> {
         }
     }
 
-    /// Compiles the blocks of a graph that has some. `exits` has the block that follows each of them
-    /// if it ends the graph, and `error` follows a parser with an error. Returns whether the graph
-    /// has a cycle.
+    /// Compiles the blocks of a graph that has some. `exits` has the block that follows each of
+    /// them if it ends the graph, and `error` follows a parser with an error. Returns whether the
+    /// graph has a cycle.
     pub(super) fn blocks(
         &mut self,
         graph: Graph,

@@ -1,8 +1,8 @@
 //! Copies of 128 bits between a register cell and a frame.
 //!
 //! A cell is little-endian and a frame is big-endian, so the bytes of a value are reversed. Word by
-//! word that takes two loads, two exchanges of bytes, two stores, and often two places on the stack in
-//! between. As a vector it takes three instructions.
+//! word that takes two loads, two exchanges of bytes, two stores, and often two places on the stack
+//! in between. As a vector it takes three instructions.
 
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 

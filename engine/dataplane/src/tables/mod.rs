@@ -11,9 +11,9 @@
 //!              └─ bit_planes      which rows accept a byte of the key ─ plane_layout
 //! ```
 //!
-//! `interval_map` copies tables with one range or lpm key for compiled code. `row` has the values and
-//! masks of an entry, `ranked_rows` those of a table in their order, `key_bytes` the bytes of a key.
-//! `reference_model` is a linear search that tests compare the structures with.
+//! `interval_map` copies tables with one range or lpm key for compiled code. `row` has the values
+//! and masks of an entry, `ranked_rows` those of a table in their order, `key_bytes` the bytes of a
+//! key. `reference_model` is a linear search that tests compare the structures with.
 
 mod action_profile;
 mod bit_planes;

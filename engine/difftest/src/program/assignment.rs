@@ -10,8 +10,8 @@ pub(super) const MAX_DEPTH: usize = 3;
 /// Operators of compound assignments.
 const OPERATORS: &[&str] = &["+", "-", "*", "&", "|", "^", "|+|", "|-|", "<<", ">>"];
 
-/// Writes an assignment to a place of this type. It is a plain or a compound one. Its value may be a
-/// call, which may change the index on the left.
+/// Writes an assignment to a place of this type. It is a plain or a compound one. Its value may be
+/// a call, which may change the index on the left.
 pub(super) fn assign(w: &mut Writer, to: &str, ty: Ty, depth: usize) {
     if ty != Ty::Bool && w.rng.chance(25) {
         let op = *w.rng.pick(OPERATORS);
@@ -40,7 +40,8 @@ fn writable(w: &mut Writer) -> Option<Variable> {
     w.variable(|v| v.writable)
 }
 
-/// Where an extern writes a result of this type: a variable, which is declared if none has the type.
+/// Where an extern writes a result of this type: a variable, which is declared if none has the
+/// type.
 pub(super) fn destination(w: &mut Writer, ty: Ty) -> String {
     if let Some(found) = w.variable(|v| v.writable && v.ty == ty) {
         return found.text;

@@ -295,8 +295,8 @@ pub(super) fn deparser(w: &mut Writer) {
     line!(w, "}}");
 }
 
-/// Writes the complete state into the packet, in most programs: metadata directly, and headers, also
-/// invalid ones, as a hash.
+/// Writes the complete state into the packet, in most programs: metadata directly, and headers,
+/// also invalid ones, as a hash.
 fn write_state_to_packet(w: &mut Writer) {
     if !w.has_dump {
         return;

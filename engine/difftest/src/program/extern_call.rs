@@ -230,8 +230,8 @@ fn clone(w: &mut Writer) {
     line!(w, "}}");
 }
 
-/// Writes a multicast in ingress, and a recirculation or a clone in egress, for all packets or only for
-/// some copies of a group.
+/// Writes a multicast in ingress, and a recirculation or a clone in egress, for all packets or only
+/// for some copies of a group.
 pub(super) fn several_passes(w: &mut Writer) {
     if !w.ingress && w.rng.chance(25) {
         return replace_by_clone(w);

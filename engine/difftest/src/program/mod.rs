@@ -1,8 +1,8 @@
 //! Generates random P4 programs for v1model, as source text that the front end accepts.
 //!
 //! A program is small and uses all features: odd widths, stacks, varbits, selects, tables of all
-//! kinds, externs and copies. Loops by recirculation, resubmission and clones end after a few rounds,
-//! which are counted in metadata that every field list preserves.
+//! kinds, externs and copies. Loops by recirculation, resubmission and clones end after a few
+//! rounds, which are counted in metadata that every field list preserves.
 
 mod assignment;
 mod control;
@@ -25,8 +25,8 @@ pub fn generate(seed: u64) -> String {
     program(Writer::new(seed, Features::ALL))
 }
 
-/// The program of a seed for a comparison with bmv2: it has only features that p4c accepts for bmv2,
-/// and that all switches execute alike.
+/// The program of a seed for a comparison with bmv2: it has only features that p4c accepts for
+/// bmv2, and that all switches execute alike.
 pub fn generate_portable(seed: u64) -> String {
     program(Writer::new(seed, Features::PORTABLE))
 }

@@ -35,8 +35,9 @@ pub(super) struct Writer {
     pub(super) functions: Vec<Function>,
     /// Whether the sent packet contains the complete state. Without it, more assignments are dead.
     pub(super) has_dump: bool,
-    /// Whether a recirculated packet has the headers, in the same order, that the parser extracts, and
-    /// no pass needs its bytes before that. Compiled code goes on with the fields of such packets.
+    /// Whether a recirculated packet has the headers, in the same order, that the parser extracts,
+    /// and no pass needs its bytes before that. Compiled code goes on with the fields of such
+    /// packets.
     pub(super) keeps_fields: bool,
     /// Checksums that are verified and computed alike: `(condition, data, field, algorithm)`.
     pub(super) checksums: Vec<String>,
@@ -79,8 +80,8 @@ impl Writer {
         }
     }
 
-    /// Writes a line. After a line that ends in `{` the indentation increases; at a line that starts
-    /// with `}` it decreases.
+    /// Writes a line. After a line that ends in `{` the indentation increases; at a line that
+    /// starts with `}` it decreases.
     pub(super) fn line(&mut self, text: &str) {
         if text.starts_with('}') {
             self.indent = self.indent.saturating_sub(1);

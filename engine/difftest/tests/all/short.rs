@@ -84,8 +84,8 @@ fn calls_an_action_in_an_action(text: &str) -> bool {
     })
 }
 
-/// Compiled code goes on with the fields of a recirculated packet only if the parser extracts what the
-/// deparser emits, and no pass needs the bytes before that.
+/// Compiled code goes on with the fields of a recirculated packet only if the parser extracts what
+/// the deparser emits, and no pass needs the bytes before that.
 #[test]
 fn some_generated_programs_let_a_recirculated_packet_keep_its_fields() {
     let headers = |text: &str, call: &str| -> Vec<String> {

@@ -161,8 +161,8 @@ impl Writes {
         format!("{} ({done} of {} keys are deleted.)", failure.reply(), self.keys.len())
     }
 
-    /// Names the keys that are written and those that are not. If the rack has refused some keys and
-    /// written all others, it begins with the number of written keys.
+    /// Names the keys that are written and those that are not. If the rack has refused some keys
+    /// and written all others, it begins with the number of written keys.
     fn written_in_part(&self, first: &Failure) -> String {
         // Errors after which a key may be written come before refusals ("nothing was done").
         let mut failures = self.keys.iter().filter_map(Write::failure);

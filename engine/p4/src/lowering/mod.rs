@@ -3,9 +3,9 @@
 //! The result is six control-flow graphs over one state area, with every call inlined. Lowering
 //! first creates all instances, then lowers the blocks of the pipeline one after the other.
 //!
-//! `lowerer` has the state of the lowering, which consists of `values`, `objects`, `inlined_call` and
-//! `storage`; `allocation` finds room for variables. Each other module adds the methods of [`Lowerer`]
-//! for one subject:
+//! `lowerer` has the state of the lowering, which consists of `values`, `objects`, `inlined_call`
+//! and `storage`; `allocation` finds room for variables. Each other module adds the methods of
+//! [`Lowerer`] for one subject:
 //!
 //! ```text
 //! instance            instances and their control-plane names ─ table: tables and their actions

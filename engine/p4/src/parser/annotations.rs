@@ -14,8 +14,8 @@ const EXPR_ANNOTATIONS: &[&str] = &["field_list", "id", "priority"];
 const PAIR_ANNOTATIONS: &[&str] = &["pkginfo", "platform_property"];
 
 impl Parser<'_> {
-    /// Parses the body of `@p4runtime_translation("uri", bit<W>)`, after the `(`. The second part is
-    /// `string`, too, or a width alone.
+    /// Parses the body of `@p4runtime_translation("uri", bit<W>)`, after the `(`. The second part
+    /// is `string`, too, or a width alone.
     fn parse_translation(&mut self) -> ParseResult<(Rc<str>, Option<u32>)> {
         let TokenKind::Str(uri) = self.peek().kind.clone() else {
             return self.error_unexpected("a string, the URI of the translation");

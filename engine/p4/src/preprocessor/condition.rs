@@ -364,8 +364,8 @@ fn integer(text: &str) -> Result<Value, String> {
     Ok(Value { bits: bits as i64, unsigned: unsigned || bits > i64::MAX as u64 })
 }
 
-/// Value of a character constant. Several characters are the bytes of a number of 32 bits; of a wide
-/// constant (`L'a'`) the last one counts.
+/// Value of a character constant. Several characters are the bytes of a number of 32 bits; of a
+/// wide constant (`L'a'`) the last one counts.
 fn character(text: &str) -> i64 {
     if let Some(wide) = text.strip_prefix('L') {
         let last = units(wide).last().map_or(0, |unit| match unit {

@@ -273,8 +273,8 @@ impl Lexer {
         self.open_comment.get_or_insert(span);
     }
 
-    /// A string or a character constant behind a prefix of this length. Without its end on the line,
-    /// prefix and mark stand alone.
+    /// A string or a character constant behind a prefix of this length. Without its end on the
+    /// line, prefix and mark stand alone.
     fn quoted(&mut self, prefix: usize, mark: char, kind: Kind) {
         let directive = self.line.first().is_some_and(|first| first.is("#"));
         let long = self.long_strings && kind == Kind::Str && !directive;

@@ -605,8 +605,8 @@ fn errors_are_where_the_program_has_them() {
     }
 }
 
-/// The work at a marker is that of the lines up to the next one: with the whole rest of the file, it
-/// would not end within an hour.
+/// The work at a marker is that of the lines up to the next one: with the whole rest of the file,
+/// it would not end within an hour.
 #[test]
 fn many_line_markers_take_no_longer_than_their_text() {
     let markers = 200_000;

@@ -5,8 +5,8 @@
 //! [`Ty::Unknown`], which is compatible with every type, so that each mistake is reported once.
 //!
 //! `state` has the names in scope, `symbol` what they stand for, and `generic_declarations` the
-//! declarations with type parameters. Each other module adds the methods of [`Checker`] for one kind
-//! of syntax:
+//! declarations with type parameters. Each other module adds the methods of [`Checker`] for one
+//! kind of syntax:
 //!
 //! ```text
 //! decl                    top-level and local declarations

@@ -3,7 +3,8 @@
 //! A cache is filled by tens of thousands of messages. For each, the driver in Python would take as
 //! long as the control plane does. So the engine
 //!
-//! - passes a reply to the request that it answers, and the answer to a plain write to its callback;
+//! - passes a reply to the request that it answers, and the answer to a plain write to its
+//!   callback;
 //! - passes other frames and answers as events;
 //! - sends the frames and plain writes among the actions that follow.
 //!

@@ -28,8 +28,8 @@ impl Drop for Simulation {
 }
 
 impl Simulation {
-    /// The rack, when no other thread simulates a part of it. That thread may be in a role in Python,
-    /// which waits for this one to release the interpreter.
+    /// The rack, when no other thread simulates a part of it. That thread may be in a role in
+    /// Python, which waits for this one to release the interpreter.
     pub fn at_rest(&mut self, py: Python<'_>) -> &mut Rack {
         let rack = &mut self.rack;
         py.detach(|| rack.rest());

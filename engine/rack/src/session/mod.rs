@@ -145,8 +145,8 @@ impl Session {
         self.worker.signals().failure()
     }
 
-    /// Counts by name, and the gauges of the protocol. `reads` and `hits`: answered reads, and those
-    /// among them that a cache has answered.
+    /// Counts by name, and the gauges of the protocol. `reads` and `hits`: answered reads, and
+    /// those among them that a cache has answered.
     pub fn statistics(&self) -> Counts {
         let mut counts = self.shared.counters.read();
         counts.extend(lock(&self.shared.gauges).iter());

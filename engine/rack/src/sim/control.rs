@@ -4,8 +4,8 @@
 //! -----
 //! 1. Each direction of a channel is a [`Channel`] with bounded queues.
 //! 2. Table writes and their answers are not dropped: at most [`MAX_WRITES`] are pending, and a
-//!    further one is refused. A write that comes with its [`TableUpdate`] is carried out and answered
-//!    here; any other by the caller, who gets a notice.
+//!    further one is refused. A write that comes with its [`TableUpdate`] is carried out and
+//!    answered here; any other by the caller, who gets a notice.
 //! 3. While a channel is cut, frames and digests are lost; table writes and their answers wait.
 //! 4. When a switch stops, all messages to and from it are discarded.
 //! 5. When a controller stops, messages to it are discarded. Messages from it still arrive, except

@@ -99,8 +99,8 @@ impl Packed for Event {
         kind << 60 | u64::from(other) << (32 + NODE_BITS) | u64::from(node) << 32 | u64::from(low)
     }
 
-    /// Frames from outside come first, by their link: when such a frame is added to the queue depends
-    /// on how far the parts of the rack advance at a time.
+    /// Frames from outside come first, by their link: when such a frame is added to the queue
+    /// depends on how far the parts of the rack advance at a time.
     #[inline]
     fn rank(bits: u64) -> u32 {
         if bits >> 60 == FROM_OUTSIDE { link_of(bits) } else { u32::MAX }

@@ -55,7 +55,8 @@ impl Journal {
         self.entries.push_back(Entry { at, from, to, outcome, frame: bytes.to_vec() });
     }
 
-    /// A line for each of the latest frames of these journals, in the order in which they were sent.
+    /// A line for each of the latest frames of these journals, in the order in which they were
+    /// sent.
     pub(super) fn lines<'a>(journals: impl Iterator<Item = &'a Self> + Clone) -> Vec<String> {
         let limit = journals.clone().map(|it| it.limit).max().unwrap_or(0);
         let of = |journal: &'a Self| journal.entries.iter().map(move |it| (it, journal));

@@ -7,13 +7,13 @@
 //!
 //! A rack has parts ([`division`]), which advance in turns or in several threads, each as far as no
 //! other part can send it anything ([`parts`]). In each part, events of one time are handled in the
-//! order of [`queue`]. A message of a control channel arrives when all switches have handled what was
-//! before it, and comes before other events of its time. So no result depends on how far the parts
-//! advance at a time, nor on the number of threads.
+//! order of [`queue`]. A message of a control channel arrives when all switches have handled what
+//! was before it, and comes before other events of its time. So no result depends on how far the
+//! parts advance at a time, nor on the number of threads.
 //!
 //! From below: the configuration, the events and the models of links, processors and channels; the
-//! nodes with their roles ([`nodes`]) and the control channels ([`control`]); the cables between the
-//! nodes ([`network`]); a part with all of these ([`part`]); what it does at its events
+//! nodes with their roles ([`nodes`]) and the control channels ([`control`]); the cables between
+//! the nodes ([`network`]); a part with all of these ([`part`]); what it does at its events
 //! ([`handlers`], [`advance`]); all parts.
 //!
 //! The caller runs the controllers, and executes table writes that come without a [`TableUpdate`]:
@@ -110,8 +110,8 @@ impl Simulation {
         Ok(Self { now: 0, parts, engines, failure: None })
     }
 
-    /// Lets up to so many threads simulate parts of the rack at the same time: while there is enough
-    /// to do for them, or `always`. No result depends on it.
+    /// Lets up to so many threads simulate parts of the rack at the same time: while there is
+    /// enough to do for them, or `always`. No result depends on it.
     pub fn use_threads(&mut self, threads: usize, always: bool) {
         self.parts.use_threads(threads, always);
     }
@@ -283,9 +283,9 @@ impl Simulation {
         self.parts.all().try_for_each(|part| part.network.impair(end, to, from))
     }
 
-    /// Sends a table write to a switch. Without its update, [`Simulation::run`] returns a notice for
-    /// each of its pipelines when the write must be executed there. Returns false if too many are
-    /// pending.
+    /// Sends a table write to a switch. Without its update, [`Simulation::run`] returns a notice
+    /// for each of its pipelines when the write must be executed there. Returns false if too many
+    /// are pending.
     ///
     /// # Errors
     ///

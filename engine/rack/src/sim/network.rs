@@ -74,8 +74,8 @@ pub(super) struct Network {
 }
 
 impl Network {
-    /// Creates all cables, and stores the number of its link at each sending end in the part `here`.
-    /// Only the links from these ends are used.
+    /// Creates all cables, and stores the number of its link at each sending end in the part
+    /// `here`. Only the links from these ends are used.
     pub(super) fn new(
         config: &RackConfig,
         division: &Division,
@@ -195,8 +195,8 @@ impl Network {
         }
     }
 
-    /// [`Network::put`] for a frame that is not among the frames of this part yet. Returns false if it
-    /// is longer than all frames of netkv.
+    /// [`Network::put`] for a frame that is not among the frames of this part yet. Returns false if
+    /// it is longer than all frames of netkv.
     #[inline]
     pub(super) fn put_bytes(
         &mut self,

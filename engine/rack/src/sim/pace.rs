@@ -1,5 +1,5 @@
-//! The rate of events: it decides how far parts advance at a time, and whether threads are worth it.
-//! No result depends on it.
+//! The rate of events: it decides how far parts advance at a time, and whether threads are worth
+//! it. No result depends on it.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use netkv_roles::Nanos;
 const STRIDE: f64 = 1_000.0;
 /// Least number of events of a step for which threads are worth it, and of a job for one of them.
 const WORTH_THREADS: f64 = 100.0;
-/// After so many events the slower way is tried again: other programs may have ended that shared the
-/// cores, or begun.
+/// After so many events the slower way is tried again: other programs may have ended that shared
+/// the cores, or begun.
 const TRIAL: u64 = 400_000;
 /// Least number of events whose wall time is compared.
 const COMPARED: u64 = 2_000;
@@ -28,8 +28,8 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// How far parts advance at a time, at most `longest`. With short steps few frames between parts
-    /// are stored, and parts in threads need not wait long for each other.
+    /// How far parts advance at a time, at most `longest`. With short steps few frames between
+    /// parts are stored, and parts in threads need not wait long for each other.
     pub(super) fn stride(&self, longest: Nanos) -> Nanos {
         if self.rate * longest as f64 <= STRIDE {
             return longest;

@@ -2,13 +2,13 @@
 //!
 //! Rules
 //! -----
-//! 1. A part may advance to a time if no other part can send it anything before that: one that is at
-//!    `t` sends nothing that arrives before `t` plus the shortest delay of their links. The switches
-//!    announce frames to the clients when they send them, so the clients are never ahead of a group
-//!    of switches.
+//! 1. A part may advance to a time if no other part can send it anything before that: one that is
+//!    at `t` sends nothing that arrives before `t` plus the shortest delay of their links. The
+//!    switches announce frames to the clients when they send them, so the clients are never ahead
+//!    of a group of switches.
 //! 2. What a part has sent is delivered before another one advances because of it.
-//! 3. No group goes beyond the next message of a control channel. The clients have nothing to do with
-//!    it: they may be behind when it arrives, and are simulated while a controller decides.
+//! 3. No group goes beyond the next message of a control channel. The clients have nothing to do
+//!    with it: they may be behind when it arrives, and are simulated while a controller decides.
 //! 4. Whoever asks a part for anything, or changes it, does so when it has handled all events until
 //!    now ([`Parts::catch_up`]).
 
@@ -26,7 +26,8 @@ use super::pace::Pace;
 use super::part::Part;
 use super::worker::{Job, Worker, wait};
 
-/// With several threads, their use is considered again after so many events in turns, or in threads.
+/// With several threads, their use is considered again after so many events in turns, or in
+/// threads.
 const EVENTS_IN_TURNS: u64 = 20_000;
 const EVENTS_IN_THREADS: u64 = 100_000;
 
@@ -142,7 +143,8 @@ impl Parts {
     }
 
     /// Advances all groups of switches up to `end`, or up to the next message of a control channel.
-    /// The clients may be behind. Returns how far the groups are: less if it should be called again.
+    /// The clients may be behind. Returns how far the groups are: less if it should be called
+    /// again.
     ///
     /// # Errors
     ///
@@ -266,8 +268,8 @@ impl Parts {
             }
             let mut progress = false;
             let mut own = None;
-            // The clients first: this thread does what is left, above all the groups, which messages
-            // of controllers wait for.
+            // The clients first: this thread does what is left, above all the groups, which
+            // messages of controllers wait for.
             for number in (0..self.parts.len()).rev() {
                 let until = self.may_advance_to(number, stride, end);
                 let Some(part) = &mut self.parts[number] else { continue };

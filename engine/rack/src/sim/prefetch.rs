@@ -3,8 +3,8 @@
 //! Tens of thousands of requests are under way, and the state of each is accessed only when it
 //! arrives at a node. Nearly all of these accesses would wait for memory, one after the other. So
 //! whenever a bucket of the event queue becomes the current one, the frames of the second bucket
-//! after it are loaded, and the state that the frames of the first one refer to: these were loaded a
-//! bucket earlier. No result depends on it.
+//! after it are loaded, and the state that the frames of the first one refer to: these were loaded
+//! a bucket earlier. No result depends on it.
 
 use netkv_dataplane::Frame;
 

@@ -1,10 +1,10 @@
-//! The event queue: events ordered by time, those of the same time by rank, and those of the same rank
-//! by insertion.
+//! The event queue: events ordered by time, those of the same time by rank, and those of the same
+//! rank by insertion.
 //!
 //! It is a calendar queue. Near events are in buckets, each of a width of time, and later ones in a
 //! heap; a bucket is sorted when it becomes the current one. The width follows from the rate of the
-//! events, so that a bucket has about [`USUAL`] of them. Almost all events of a rack are near, so an
-//! event costs a push and a part of a small sort, however many are waiting.
+//! events, so that a bucket has about [`USUAL`] of them. Almost all events of a rack are near, so
+//! an event costs a push and a part of a small sort, however many are waiting.
 //!
 //! Rules
 //! -----
@@ -264,7 +264,8 @@ impl<E: Packed> Queue<E> {
         }
         self.width_bits = width_bits;
         self.current_bucket = now >> width_bits;
-        // Those in the heap are later than all of these, so these need numbers among themselves only.
+        // Those in the heap are later than all of these, so these need numbers among themselves
+        // only.
         for (number, Entry { at, event }) in (0..).zip(entries) {
             let bucket = (at >> width_bits).max(self.current_bucket);
             if bucket - self.current_bucket < BUCKETS {

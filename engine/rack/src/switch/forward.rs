@@ -1,5 +1,5 @@
-//! The loop of the thread of a pipeline: each round moves frames from the ports of the pipeline, and
-//! packets of other pipelines, through the pipeline to its ports and to other pipelines.
+//! The loop of the thread of a pipeline: each round moves frames from the ports of the pipeline,
+//! and packets of other pipelines, through the pipeline to its ports and to other pipelines.
 
 use std::io;
 use std::iter::{once, repeat_n};
@@ -170,7 +170,8 @@ impl<'a, P: Pipelines> Loop<'a, P> {
         Ok(())
     }
 
-    /// Another thread has work for this one: a packet for its pipeline, or a frame for its CPU port.
+    /// Another thread has work for this one: a packet for its pipeline, or a frame for its CPU
+    /// port.
     fn woken(&mut self) {
         self.signals.waker.clear();
         let lanes = self.shared.lanes.len();

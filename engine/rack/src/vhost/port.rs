@@ -113,8 +113,8 @@ impl Port {
         }
     }
 
-    /// Passes interrupts on. Bit 0 is a change of the configuration, then the queues follow. Returns
-    /// whether the device needs a reset.
+    /// Passes interrupts on. Bit 0 is a change of the configuration, then the queues follow.
+    /// Returns whether the device needs a reset.
     pub fn interrupt(&mut self, bits: u64, design: &mut Design) -> Outcome<bool> {
         for queue in (0..QUEUES).filter(|queue| bits >> (1 + queue) & 1 == 1) {
             self.driver.interrupt(queue);

@@ -5,8 +5,8 @@
 //! -----
 //! 1. A write and its number are stored atomically.
 //! 2. A number is one bit of a block, so writes may end in any order.
-//! 3. A block has 64 consecutive numbers. The last 128 blocks of a sender cover its window and more.
-//!    A block is replaced by a newer one, never by an older one.
+//! 3. A block has 64 consecutive numbers. The last 128 blocks of a sender cover its window and
+//!    more. A block is replaced by a newer one, never by an older one.
 //! 4. Blocks older than `FORGET` are ignored: request numbers wrap, and no copy is that late.
 
 use netkv_wire::is_newer;

@@ -47,8 +47,8 @@ impl<T: Ord> Timers<T> {
 
     /// If there are more than `enough` timers, drops those that do not matter any more, as far as
     /// they are the first ones of a queue. So an owner that calls this for each timer that it sets
-    /// has few more than `enough`, however long the waits are. Many are dropped at once: their owner
-    /// looks at scattered memory for each, which the processor does for several at a time.
+    /// has few more than `enough`, however long the waits are. Many are dropped at once: their
+    /// owner looks at scattered memory for each, which the processor does for several at a time.
     pub(crate) fn discard(&mut self, enough: usize, matters: impl Fn(Nanos, &T) -> bool) {
         if self.queues.iter().map(VecDeque::len).sum::<usize>() <= enough {
             return;

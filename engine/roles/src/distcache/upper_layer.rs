@@ -51,7 +51,8 @@ impl Layers for TwoLayers {
 }
 
 impl Server<TwoLayers> {
-    /// Asks the controller for the copies in the upper layer. Writes are slow until it has answered.
+    /// Asks the controller for the copies in the upper layer. Writes are slow until it has
+    /// answered.
     fn ask_for_copies(&mut self, now: Nanos, out: &mut Actions) {
         let request = self.open(now, Op::Restarted, Layer::Lower, &Key::default(), 0);
         self.send_pending(request, out);

@@ -117,7 +117,8 @@ impl Records {
         }
     }
 
-    /// Releases records by the complete list of the next snapshot: keys with their durable sequences.
+    /// Releases records by the complete list of the next snapshot: keys with their durable
+    /// sequences.
     pub(super) fn release(&mut self, list: impl Iterator<Item = (Key, Sequence)>) {
         self.lists = self.lists.wrapping_add(1);
         for (key, sequence) in list {

@@ -51,8 +51,8 @@ pub fn unreachable_upper_switch(rack: &mut Rack) {
     rack.read_from(Layer::Upper);
 }
 
-/// The upper switch restarts while a server waits for the answer to its UPDATE. A copy of the UPDATE
-/// arrives when the switch has reached its version again.
+/// The upper switch restarts while a server waits for the answer to its UPDATE. A copy of the
+/// UPDATE arrives when the switch has reached its version again.
 ///
 /// Protection: After a restart of the switch all generations are new.
 pub fn upper_switch_restarts_within_a_write(rack: &mut Rack) {

@@ -41,11 +41,11 @@ pub fn answer_before_installs(rack: &mut Rack) {
     rack.must_be_served_by(Layer::Lower);
 }
 
-/// A server starts twice. Its first incarnation has installed the copy again, and the answer arrives
-/// after the second start.
+/// A server starts twice. Its first incarnation has installed the copy again, and the answer
+/// arrives after the second start.
 ///
-/// Protection: For each RESTARTED the controller sends INSTALL under a new number, and waits for the
-/// answer to that.
+/// Protection: For each RESTARTED the controller sends INSTALL under a new number, and waits for
+/// the answer to that.
 pub fn late_answer_to_an_install(rack: &mut Rack) {
     rack.cache();
     rack.hold(Op::InstallReply);

@@ -198,8 +198,8 @@ pub fn outgrown_upper_copy(rack: &mut Rack) {
     rack.must_be_answered();
 }
 
-/// A copy of INVALIDATE arrives at the spine after the write is complete: the upper copy is invalid,
-/// and the lower one is not.
+/// A copy of INVALIDATE arrives at the spine after the write is complete: the upper copy is
+/// invalid, and the lower one is not.
 ///
 /// Protection: A read of an invalid upper copy reaches the server with the metadata of that copy,
 /// which lets the server fill it again.

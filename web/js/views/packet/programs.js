@@ -36,9 +36,9 @@ export async function programAndExamples(name) {
 export function description(isOwn, program, example) {
   if (!program) return [];
   if (isOwn) return [`Your program, on the set-up of the example of ${program.name}.`];
-  const places = { clients: "switches with clients", between: "switches between", servers: "switches with servers" };
+  const tiers = { clients: "switches with clients", between: "switches between", servers: "switches with servers" };
   const uses = program.schemes.map((each) => each.scheme);
-  const where = [...new Set(program.schemes.map((each) => places[each.place]))].join(" and ");
+  const where = [...new Set(program.schemes.map((each) => tiers[each.tier]))].join(" and ");
   return [
     make("code", {}, `p4/${program.file}`),
     `: runs on ${where} of ${uses.slice(0, 4).join(", ")}${uses.length > 4 ? ` and ${uses.length - 4} more` : ""}. `,

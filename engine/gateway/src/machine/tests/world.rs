@@ -41,8 +41,8 @@ pub struct World {
     pub machine: Machine,
     /// What the rack has, by keys on the wire.
     pub stored: HashMap<OwnedKey, Vec<u8>>,
-    /// Keys on the wire whose operations are not answered: reads time out, and the switch has failed
-    /// during writes.
+    /// Keys on the wire whose operations are not answered: reads time out, and the switch has
+    /// failed during writes.
     pub lost: HashSet<OwnedKey>,
     /// Operations that the test has not completed.
     pub under_way: Vec<(u64, OwnedOp)>,

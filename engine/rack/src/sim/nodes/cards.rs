@@ -1,12 +1,12 @@
 //! FPGA cards: designs whose clock advances with virtual time.
 //!
 //! Rules
-//! 1. A design runs cycle by cycle while frames move through it, and for [`IdleModel::cycles`] after
-//!    the last one, or as long as it says that it has a frame. Then its clock stands still until the
-//!    next frame; a design that keeps times is told how long ([`IdleReport`]). So a second in which
-//!    nothing happens costs nothing. What else changes with each cycle rests: the refresh of a
-//!    memory model does not go on. (A harness that skips idle cycles is exact, but needs time for
-//!    each of them.)
+//! 1. A design runs cycle by cycle while frames move through it, and for [`IdleModel::cycles`]
+//!    after the last one, or as long as it says that it has a frame. Then its clock stands still
+//!    until the next frame; a design that keeps times is told how long ([`IdleReport`]). So a
+//!    second in which nothing happens costs nothing. What else changes with each cycle rests: the
+//!    refresh of a memory model does not go on. (A harness that skips idle cycles is exact, but
+//!    needs time for each of them.)
 //! 2. A design may run ahead of virtual time, up to the moment at which a frame that no other node
 //!    has sent yet could arrive: the time of the next event plus the shortest delay of its links.
 //!    So running ahead changes no result.

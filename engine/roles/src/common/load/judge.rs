@@ -1,10 +1,10 @@
 //! Reports operations to the checker, and counts its verdicts on reads.
 //!
 //! Where reads may return replaced values, there is a second checker ([`Condition::Regular`]). A
-//! replaced value from a cache may be that of a write which overlapped the one that replaced it. The
-//! first checker takes such a read as proof of the other order, and then the value that the server
-//! has for a wrong one. So the second one decides which reads are stale, and which writes are lost;
-//! the first one only whether the history is linearizable.
+//! replaced value from a cache may be that of a write which overlapped the one that replaced it.
+//! The first checker takes such a read as proof of the other order, and then the value that the
+//! server has for a wrong one. So the second one decides which reads are stale, and which writes
+//! are lost; the first one only whether the history is linearizable.
 
 use netkv_checker::{
     Answer, Checker, Condition, MAX_VIOLATIONS, Observed, ReadTicket, Summary, Verdict, Violation,

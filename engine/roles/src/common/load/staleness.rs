@@ -1,8 +1,8 @@
 //! When values were replaced: for how long a stale value was obsolete.
 //!
 //! The checker decides whether a read is stale. This module only remembers when a write that began
-//! after the end of another one was acknowledged: then that one was replaced. Of writes that overlap
-//! it is not known which one is the last.
+//! after the end of another one was acknowledged: then that one was replaced. Of writes that
+//! overlap it is not known which one is the last.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;

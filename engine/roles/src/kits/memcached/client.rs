@@ -1,4 +1,5 @@
-//! Clients: those of [`crate::kits::single_key`], with their frames translated to memcached's protocol.
+//! Clients: those of [`crate::kits::single_key`], with their frames translated to memcached's
+//! protocol.
 
 use netkv_checker::{Summary, Violation};
 use netkv_wire::memcached::{CLIENT_PORT, Opcode, Reply, Request, status};

@@ -1,6 +1,6 @@
 //! Memcached's binary protocol over UDP: GET, SET and DELETE of single keys, one operation in a
-//! datagram. Clients and servers are those of [`crate::kits::single_key`]; this module translates their
-//! frames, and adds conditional writes.
+//! datagram. Clients and servers are those of [`crate::kits::single_key`]; this module translates
+//! their frames, and adds conditional writes.
 //!
 //! Rules
 //! -----

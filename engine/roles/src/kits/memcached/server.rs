@@ -1,4 +1,5 @@
-//! A storage server: that of [`crate::kits::single_key`], with its frames translated to memcached's protocol.
+//! A storage server: that of [`crate::kits::single_key`], with its frames translated to memcached's
+//! protocol.
 
 use std::collections::hash_map::Entry;
 

@@ -11,8 +11,8 @@
 //!    INVALIDATE or UPDATE are under way, further writes of the key wait.
 //! 3. A record of an entry is made only from the cache metadata in the reply to an INVALIDATE. It
 //!    is dropped when the switch answers "not cached", or the controller reports the eviction.
-//! 4. A read has cache metadata if the entry is invalid. If its version is newer than the last pushed
-//!    one, or there is no record (this server restarted), the value is pushed again.
+//! 4. A read has cache metadata if the entry is invalid. If its version is newer than the last
+//!    pushed one, or there is no record (this server restarted), the value is pushed again.
 //! 5. ADMIT holds the writes of a key, so that its value still fits when INSTALL arrives, but not
 //!    longer than its lease. INSTALL is safe without it.
 //! 6. Writes without cache metadata that arrive during the guard time after the start are slow,
@@ -24,9 +24,9 @@
 //!    slow if there is a record of the upper one, which the write need not have passed, or if the
 //!    scheme does not know all of them ([`Layers::knows_upper`]).
 //!
-//! `coherence` has rules 1 to 4, 6 and 8, `control` rule 5 and the other messages of the controller,
-//! `requests` the server's own requests, `state` the state of each key. [`Layers`] is what a scheme
-//! adds.
+//! `coherence` has rules 1 to 4, 6 and 8, `control` rule 5 and the other messages of the
+//! controller, `requests` the server's own requests, `state` the state of each key. [`Layers`] is
+//! what a scheme adds.
 
 mod coherence;
 mod control;

@@ -56,8 +56,8 @@ pub fn reordered_replies(rack: &mut Rack) {
     reply_behind_a_later_write(rack, &write);
 }
 
-/// The key is cached and a read is answered before the write arrives at the server. The reply to the
-/// write passes first.
+/// The key is cached and a read is answered before the write arrives at the server. The reply to
+/// the write passes first.
 pub(super) fn reply_behind_a_later_write(rack: &mut Rack, write: &Frame) {
     rack.cache();
     let read = rack.read(2);

@@ -35,7 +35,7 @@ pub const OUTDATED_STAYS_DIRTY: Mutant = Mutant::program(
     "meta.stored.dirty",
 );
 pub const FILLED_IS_LATEST: Mutant = Mutant::program(
-    "entry.p4 makes the record of FILL the latest",
+    "Entry makes the record of FILL the latest",
     "meta.incoming.latest = !meta.filled;",
     "meta.incoming.latest = true;",
 );
@@ -72,7 +72,7 @@ pub const EMBED_NOTHING: Mutant = Mutant::program(
     "hdr.version_stamp.bits;",
 );
 pub const EVICTED_KEEPS: Mutant = Mutant::program(
-    "entry.p4 keeps an entry under eviction latest when a write or its reply passes",
+    "Entry keeps an entry under eviction latest when a write or its reply passes",
     "if (meta.applied || meta.outdates || meta.filled
             || (meta.role == ROLE_REPLY && meta.serving)) {",
     "meta.outdates = false;

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests import programs
 
 _REMOUNT = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
 
@@ -20,8 +21,7 @@ def commands_without_writing(folder: Path) -> list[str]:
     if os.geteuid() != 0:
         folder.chmod(0o555)
         return []
-    if shutil.which("unshare") is None:
-        pytest.skip("unshare is missing: install the Debian package util-linux")
+    programs.need("unshare")
     before = ["unshare", "--mount", "sh", "-c", _REMOUNT, str(folder)]
     tried = subprocess.run([*before, "true"], check=False, capture_output=True, text=True)
     if tried.returncode:

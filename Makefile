@@ -12,7 +12,11 @@ BOOTSTRAP := .cache/bootstrap
 GUEST_KERNEL := .cache/guest-kernel
 # A uv on PATH is taken; otherwise one is installed into $(BOOTSTRAP).
 UV := $(or $(shell command -v uv),$(BOOTSTRAP)/bin/uv)
-SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+APT_INSTALL := .ci/apt-install
+# Whether all of these programs are there.
+has = [ "$$(command -v $(1) | wc -l)" -eq $(words $(1)) ]
+# At the end of a line of a recipe, which has a shell of its own.
+TOOK := echo "    took $$SECONDS s"
 CARGO := cargo
 REV ?= HEAD~1
 WEB_TOOLS := tests/web/node_modules
@@ -41,27 +45,24 @@ setup: tools $(VENV)/.engine ## Install everything that netkv needs; leaves .ven
 	@$(BIN)/netkv scenario list >/dev/null
 
 tools:
+	@[ -e $(VENV)/.engine ] || echo "==> 1 of 3: checking the tools: Python, Rust, a C compiler, uv (seconds)"
 	@command -v $(PYTHON) >/dev/null || { echo "netkv needs $(PYTHON); set PYTHON=/path/to/python3.11 or newer." >&2; exit 2; }
 	@command -v $(CARGO) >/dev/null || { echo "netkv needs a Rust toolchain (cargo) to build its engine; a wheel made by 'make wheel' does not." >&2; exit 2; }
-	@if ! command -v cc >/dev/null; then \
-	    echo "==> apt: installing gcc (the Rust toolchain links with it)"; \
-	    $(SUDO) apt-get update -qq; $(SUDO) apt-get install -y -qq --no-install-recommends gcc libc6-dev; fi
+	@$(call has,cc) || $(APT_INSTALL) "the Rust toolchain links with gcc" gcc libc6-dev
 	@if [ ! -x "$(UV)" ] && ! command -v uv >/dev/null; then \
-	    if ! $(PYTHON) -c 'import ensurepip' 2>/dev/null; then \
-	        echo "==> apt: installing python3-venv"; \
-	        $(SUDO) apt-get update -qq; $(SUDO) apt-get install -y -qq --no-install-recommends python3-venv; fi; \
+	    $(PYTHON) -c 'import ensurepip' 2>/dev/null || $(APT_INSTALL) "it installs uv" python3-venv; \
 	    echo "==> installing uv into $(BOOTSTRAP)"; \
 	    $(PYTHON) -m venv $(BOOTSTRAP); $(BOOTSTRAP)/bin/pip install -q 'uv>=0.9,<1'; fi
 
 $(VENV)/.packages: pyproject.toml uv.lock | tools
-	@echo "==> installing the locked Python packages into $(VENV)"
+	@echo "==> 2 of 3: installing the locked Python packages into $(VENV) (a minute or two; 1.1 GB)"
 	@[ -x $(BIN)/python ] || $(UV) venv -q --python $(PYTHON) $(VENV)
-	@$(UV) sync -q --frozen --all-extras --compile-bytecode
+	@$(UV) sync -q --frozen --all-extras --compile-bytecode && $(TOOK)
 	@touch $@
 
 $(VENV)/.engine: $(VENV)/.packages $(ENGINE_SOURCES)
-	@echo "==> building the engine (a few minutes the first time)"
-	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop -q --release --locked --uv
+	@echo "==> 3 of 3: building the engine (a few minutes the first time)"
+	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop -q --release --locked --uv && $(TOOK)
 	@touch $@
 
 demo: setup ## Run NetCache against NoCache and show the comparison
@@ -71,9 +72,7 @@ demo: setup ## Run NetCache against NoCache and show the comparison
 # Types of the dashboard, which is JavaScript with types in comments, its formatter, and axe-core for
 # its tests.
 $(WEB_TOOLS)/.installed: tests/web/package.json tests/web/package-lock.json
-	@if ! command -v npm >/dev/null; then \
-	    echo "==> apt: installing nodejs and npm (they check the dashboard)"; \
-	    $(SUDO) apt-get update -qq; $(SUDO) apt-get install -y -qq --no-install-recommends nodejs npm; fi
+	@$(call has,npm) || $(APT_INSTALL) "they check the dashboard" nodejs npm
 	@echo "==> npm: installing the locked tools of tests/web"
 	@npm ci --prefix tests/web --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null
 	@touch $@
@@ -87,30 +86,18 @@ lint-web: setup $(WEB_TOOLS)/.installed
 	@$(WEB_TOOLS)/.bin/tsc -p tests/web/tsconfig.json
 
 test-tools: $(WEB_TOOLS)/.installed
-	@if ! command -v chromium >/dev/null; then \
-	    echo "==> apt: installing chromium (for the dashboard's tests)"; \
-	    $(SUDO) apt-get update -qq; $(SUDO) apt-get install -y -qq --no-install-recommends chromium; fi
-	@if ! command -v redis-server >/dev/null || ! command -v redis-benchmark >/dev/null || ! command -v memcached >/dev/null; then \
-	    echo "==> apt: installing redis-server, redis-tools and memcached (for the tests of the back end 'redis' and of the benchmarks)"; \
-	    $(SUDO) apt-get update -qq; \
-	    $(SUDO) apt-get install -y -qq --no-install-recommends redis-server redis-tools memcached; fi
-	@if ! command -v ip >/dev/null || ! command -v ping >/dev/null || ! command -v iperf3 >/dev/null || ! command -v ethtool >/dev/null || ! command -v tcpdump >/dev/null; then \
-	    echo "==> apt: installing iproute2, iputils-ping, iperf3, ethtool and tcpdump (for the tests of switches between interfaces)"; \
-	    $(SUDO) apt-get update -qq; \
-	    $(SUDO) apt-get install -y -qq --no-install-recommends iproute2 iputils-ping iperf3 ethtool tcpdump; fi
-	@if ! command -v linux.uml >/dev/null || ! command -v qemu-system-x86_64 >/dev/null || [ ! -x /bin/busybox ]; then \
-	    echo "==> apt: installing user-mode-linux, qemu-system-x86 and busybox-static (for guests that drive designs)"; \
-	    $(SUDO) apt-get update -qq; \
-	    $(SUDO) apt-get install -y -qq --no-install-recommends user-mode-linux qemu-system-x86 busybox-static; fi
-	@if ! ls /boot/vmlinuz-*-cloud-amd64 $(GUEST_KERNEL)/boot/vmlinuz-*-cloud-amd64 >/dev/null 2>&1; then \
-	    echo "==> apt: unpacking linux-image-cloud-amd64 into $(GUEST_KERNEL) (a kernel for guests in QEMU)"; \
-	    $(SUDO) apt-get update -qq; rm -rf $(GUEST_KERNEL); mkdir -p $(GUEST_KERNEL); cd $(GUEST_KERNEL); \
-	    apt-get download -qq "$$(apt-cache depends linux-image-cloud-amd64 | awk '$$1 == "Depends:" {print $$2; exit}')"; \
-	    dpkg-deb -x linux-image-*.deb .; rm linux-image-*.deb; fi
-	@if ! command -v c++ >/dev/null || ! printf '#include <%s>\n' lz4.h zlib.h | c++ -E -x c++ - >/dev/null 2>&1; then \
-	    echo "==> apt: installing g++, zlib and lz4 (designs for FPGAs and their waves are compiled)"; \
-	    $(SUDO) apt-get update -qq; \
-	    $(SUDO) apt-get install -y -qq --no-install-recommends g++ zlib1g-dev liblz4-dev; fi
+	@$(call has,chromium) || $(APT_INSTALL) "tests of the dashboard" chromium
+	@$(call has,redis-server redis-benchmark memcached) || $(APT_INSTALL) \
+	    "tests of the back end 'redis' and of the benchmarks" redis-server redis-tools memcached
+	@$(call has,ip ping iperf3 ethtool tcpdump) || $(APT_INSTALL) \
+	    "tests of switches between interfaces" iproute2 iputils-ping iperf3 ethtool tcpdump
+	@$(call has,linux.uml qemu-system-x86_64 /bin/busybox) || $(APT_INSTALL) \
+	    "guests that drive designs" user-mode-linux qemu-system-x86 busybox-static
+	@compgen -G "/boot/vmlinuz-*-cloud-amd64" >/dev/null || \
+	    compgen -G "$(GUEST_KERNEL)/boot/vmlinuz-*-cloud-amd64" >/dev/null || \
+	    $(APT_INSTALL) --unpack $(GUEST_KERNEL) "a kernel for guests in QEMU" linux-image-cloud-amd64
+	@printf '#include <%s>\n' lz4.h zlib.h | c++ -E -x c++ - >/dev/null 2>&1 || $(APT_INSTALL) \
+	    "designs for FPGAs and their waves are compiled" g++ zlib1g-dev liblz4-dev
 
 test: setup test-tools test-engine test-python ## Set up, then run every test
 

@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from netkv.api import access, limits, running, tls
 from netkv.api.access import Access
 from netkv.api.app import create_app
+from netkv.api.jobs import record
 from netkv.api.protocol import Protocol
 from netkv.errors import NetkvError
 from netkv.runs import Store, overview
@@ -64,6 +65,8 @@ def run(
     """
     permitted = access.of(host, allowed, guarded=guarded)
     certificate = tls.checked(cert, key)
+    with record.locked():
+        pass  # a state directory that cannot be written is refused before the server starts
     with Store() as store, bound(port, permitted) as listener:
         scheme = "http" if certificate is None else "https"
         number = listener.getsockname()[1]

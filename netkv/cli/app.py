@@ -54,6 +54,16 @@ _SECTIONS: dict[str, dict[str, str]] = {
 """Sections of help, and in each the name of a command → its module in `netkv.cli`, and the group of
 commands or the function in it."""
 
+_FIRST_STEPS = """\
+netkv is a testbed for in-network acceleration of key-value stores. First steps:
+
+  netkv scenario run quickstart   Compare NoCache with NetCache on a rack of this machine.
+  netkv serve --open              Open the dashboard: scenarios, runs, figures, racks.
+  netkv --help                    List all commands. The documents are in docs/ of the source
+                                  code; docs/learn/first-session.md is the first one.
+"""
+"""What `netkv` without a command prints."""
+
 _COMMANDS = {name: place for section in _SECTIONS.values() for name, place in section.items()}
 
 
@@ -85,7 +95,7 @@ app = typer.Typer(
     name="netkv",
     cls=_Application,
     help="A testbed for in-network acceleration of key-value stores.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
@@ -102,12 +112,15 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001  its callback prints it
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     """A testbed for in-network acceleration of key-value stores."""
+    if context.invoked_subcommand is None:
+        print(_FIRST_STEPS, end="")
 
 
 def _build(name: str) -> Any:

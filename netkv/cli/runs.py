@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from netkv.runs import RunRecord, Store
 
 app = typer.Typer(
-    help="List, show, compare, plot, tag, export and delete stored runs.", no_args_is_help=True
+    help="List, show, compare, plot, tag, export and delete stored runs; repair their store.",
+    no_args_is_help=True,
 )
 
 Ids = Annotated[
@@ -377,6 +378,35 @@ def delete(
         print_json({"deleted": found})
     else:
         notify(f"Deleted {', '.join(found)}.")
+
+
+@app.command()
+def repair(
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the new store there, and leave the damaged one where it is.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Replace a damaged store by a new one with all runs that can be read.
+
+    The damaged file is kept under another name, which is printed.
+    """
+    from netkv.runs import default_url
+    from netkv.runs.repair import repair as repair_store
+
+    repaired = repair_store(default_url(), output)
+    if json:
+        print_json(None if repaired is None else repaired.document())
+    elif repaired is None:
+        write("The run store is not damaged.")
+    else:
+        write("\n".join(repaired.sentences()))
 
 
 def _pin(ids: Sequence[str], *, pinned: bool, json: bool) -> None:

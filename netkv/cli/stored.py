@@ -50,6 +50,7 @@ def run_stored(
 
     expected = walltime.phases_of_runs(scenario, history)
     with Store() as store:
+        store.check_writable()
         sink = StoreSink(store, group=group, warn=notify)
         try:
             with sink, progress.scenario(scenario.title or scenario.name) as shown:

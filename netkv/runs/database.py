@@ -12,8 +12,10 @@ from sqlalchemy import Connection, Engine, create_engine, event, func, insert, i
 from sqlalchemy.engine import ExceptionContext, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 from sqlalchemy.orm import Session
+from sqlalchemy.pool import NullPool
 
 from netkv.errors import NetkvError, StoreError, UsageError
+from netkv.runs import sqlite_file
 from netkv.runs.schema import VERSION, Base, StoreInfo
 
 WRITES = {"netkv_writes": True}
@@ -36,8 +38,13 @@ def connect(url: str) -> Engine:
         engine = _server_engine(url)
         event.listen(engine, "handle_error", _as_sentence(url))
         return engine
-    if parsed.database and parsed.database != ":memory:":
-        directory = Path(parsed.database).parent
+    file = file_of(url)
+    if file is not None and sqlite_file.why_read_only(file) is not None:
+        engine = _read_only_engine(url, file)
+        event.listen(engine, "handle_error", _as_sentence(url))
+        return engine
+    if file is not None:
+        directory = file.parent
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -72,6 +79,24 @@ def unusable(url: str, why: str) -> StoreError:
     )
 
 
+def read_only(url: str, why: str) -> StoreError:
+    """The error for a change of a store that can only be read."""
+    return StoreError(
+        f"The run store {url} cannot be written: {why}. Its runs can be listed, shown, compared, "
+        f"plotted and exported. NETKV_STORE or NETKV_HOME can name another place for new runs.",
+        why,
+    )
+
+
+def damaged(url: str, why: str) -> StoreError:
+    """The error for a store whose content cannot be read."""
+    return StoreError(
+        f"The run store {url} is damaged: {why}. 'netkv runs repair' saves the runs that can be "
+        f"read; NETKV_STORE or NETKV_HOME can name another store.",
+        why,
+    )
+
+
 def _as_sentence(url: str) -> Callable[[ExceptionContext], None]:
     """A listener that turns errors of the database, not of a query, into `StoreError`."""
 
@@ -80,15 +105,21 @@ def _as_sentence(url: str) -> Callable[[ExceptionContext], None]:
         of_sqlite = type(error) in (sqlite3.OperationalError, sqlite3.DatabaseError)
         if of_sqlite or isinstance(context.sqlalchemy_exception, OperationalError):
             why = str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__
-            raise unusable(url, why) from error
+            raise (damaged if _is_damage(error) else unusable)(url, why) from error
 
     return listener
 
 
-def prepare(engine: Engine, url: str) -> None:
-    """Create missing tables.
+def _is_damage(error: BaseException) -> bool:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    # For a text that is not UTF-8, Python's module has an error without a code.
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "decode" in str(error)
 
-    Raises `NetkvError` for the tables of another version: before 1.0 none are converted.
+
+def prepare(engine: Engine, url: str) -> None:
+    """Create missing tables. Raises `NetkvError` for tables of another version.
+
+    Before 1.0 none are converted.
     """
     if not inspect(engine).has_table(StoreInfo.__tablename__):
         # If two processes create the store at once, the second waits and finds the tables.
@@ -97,7 +128,11 @@ def prepare(engine: Engine, url: str) -> None:
             if not connection.scalar(select(func.count()).select_from(StoreInfo)):
                 connection.execute(insert(StoreInfo).values(id=1, version=VERSION))
     with Session(engine) as session:
-        version = session.scalar(select(StoreInfo.version)) or 0
+        check_version(session.scalar(select(StoreInfo.version)) or 0, url)
+
+
+def check_version(version: int, url: str) -> None:
+    """Raises `NetkvError` for tables of another version than this netkv's."""
     if version != VERSION:
         other = "a newer" if version > VERSION else "an older"
         remedy = "Update netkv" if version > VERSION else "Read it with that netkv (runs export)"
@@ -117,9 +152,21 @@ def _server_engine(url: str) -> Engine:
         ) from error
 
 
-def _configure_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
+def _read_only_engine(url: str, file: Path) -> Engine:
+    # Each session has a connection of its own: a writer that may come later makes a log.
+    engine = create_engine(url, creator=lambda: sqlite_file.open_to_read(file), poolclass=NullPool)
+    event.listen(engine, "connect", lambda connection, _: _begin_explicitly(connection))
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _begin_explicitly(connection: sqlite3.Connection) -> None:
     # `_begin_sqlite` begins transactions; sqlite3 would begin them at the first write only.
     connection.isolation_level = None
+
+
+def _configure_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
+    _begin_explicitly(connection)
     _use_write_ahead_log(connection)
     for pragma in (
         # In WAL mode, NORMAL loses nothing if the process is killed, and the last seconds at a

@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from netkv.errors import StoreError
 from netkv.home import home
+from netkv.runs import sqlite_file
 
 _SQLITE = "sqlite:///"
 
@@ -47,11 +49,11 @@ def _read(query: str, parameters: Sequence[Any] = ()) -> list[Any] | None:
     url = default_url()
     if not url.startswith(_SQLITE) or "?" in url:
         return None
-    file = Path(url.removeprefix(_SQLITE)).absolute()
+    file = Path(url.removeprefix(_SQLITE))
     if not file.exists():
         return []
     try:
-        with contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as store:
+        with contextlib.closing(sqlite_file.open_to_read(file)) as store:
             return store.execute(query, parameters).fetchall()
-    except sqlite3.Error:
+    except (sqlite3.Error, StoreError):
         return None

@@ -17,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from netkv.errors import NetkvError, StoreError, UsageError
-from netkv.runs import database, mapping, remarks, series
+from netkv.runs import database, mapping, remarks, series, sqlite_file
 from netkv.runs.default_store import default_url
 from netkv.runs.owner import Owner
 from netkv.runs.query import Page, RunQuery, search
@@ -44,11 +44,14 @@ class Store:
     def __init__(self, url: str | None = None) -> None:
         """Open or create the store, and mark unfinished runs of ended processes as failed.
 
-        Raises `NetkvError` if it cannot be opened or was written by a newer netkv.
+        A file that cannot be written is only read (`read_only`). Raises `NetkvError` if it cannot
+        be opened or has another version.
         """
         self.url = url or default_url()
         self._engine = database.connect(self.url)
         self._file = database.file_of(self.url)
+        self.read_only = sqlite_file.why_read_only(self._file) if self._file else None
+        """Why it cannot be written; None if it can."""
         self._inode: int | None = None
         try:
             database.prepare(self._engine, self.url)
@@ -78,7 +81,10 @@ class Store:
         except OSError:
             return None
 
-    def _check_file(self) -> None:
+    def check_writable(self) -> None:
+        """Raises `StoreError` if it is read-only, or its file was deleted or replaced."""
+        if self.read_only is not None:
+            raise database.read_only(self.url, self.read_only)
         # SQLite would go on writing to a file that has no name any more.
         if self._inode is not None and self._found_inode() != self._inode:
             raise database.unusable(self.url, "its file was deleted or replaced")
@@ -90,13 +96,22 @@ class Store:
         self.close()
 
     @contextmanager
+    def _reading(self) -> Iterator[Session]:
+        """A session for queries; a value that no netkv has written is damage."""
+        try:
+            with Session(self._engine) as session:
+                yield session
+        except ValueError as error:
+            raise database.damaged(self.url, "a value in it cannot be read") from error
+
+    @contextmanager
     def transaction(self, patience: float = database.BUSY_SECONDS) -> Iterator[Session]:
         """A session whose changes are committed at the end; an exception discards them.
 
         `patience`: seconds to wait for the lock of another writer. Raises `StoreError` if the store
         cannot be written, also if its file was deleted or replaced.
         """
-        self._check_file()
+        self.check_writable()
         engine = self._engine.execution_options(**database.WRITES, netkv_patience=patience)
         try:
             with Session(engine) as session, session.begin():
@@ -117,7 +132,7 @@ class Store:
 
     def search(self, query: RunQuery) -> Page:
         """Runs without their series, by filters and in an order of choice."""
-        with Session(self._engine) as session:
+        with self._reading() as session:
             return search(session, query)
 
     def timings(self, scenario: str | None = None, limit: int = 1000) -> list[Timing]:
@@ -139,7 +154,7 @@ class Store:
         )
         if scenario is not None:
             query = query.where(RunRow.scenario == scenario)
-        with Session(self._engine) as session:
+        with self._reading() as session:
             return [
                 Timing(
                     scenario=row.scenario,
@@ -158,7 +173,7 @@ class Store:
     def counts(self) -> dict[str, int]:
         """Number of runs of each status: `running`, `done`, ..."""
         query = select(RunRow.status, func.count()).group_by(RunRow.status)
-        with Session(self._engine) as session:
+        with self._reading() as session:
             return {row[0]: row[1] for row in session.execute(query)}
 
     def running(self) -> list[RunHead]:
@@ -167,17 +182,17 @@ class Store:
 
     def head(self, run_id: str) -> RunHead:
         """A run without its series; raises `UsageError` if no run has exactly this id."""
-        with Session(self._engine) as session:
+        with self._reading() as session:
             return mapping.head(_row(session, run_id))
 
     def record(self, run_id: str) -> RunRecord:
         """The record of a run; raises `UsageError` if no run has exactly this id."""
-        with Session(self._engine) as session:
+        with self._reading() as session:
             return _record(session, _row(session, run_id))
 
     def result(self, run_id: str) -> RunResult | None:
         """The result of a successful run; None if no such run has exactly this id."""
-        with Session(self._engine) as session:
+        with self._reading() as session:
             row = session.get(RunRow, run_id)
             if row is None or row.status != "done":
                 return None
@@ -191,7 +206,7 @@ class Store:
         """What `netkv.runs.compare` needs of runs, in the given order: their records without
         series, events, verdicts and histogram. Raises `UsageError` for a run that is missing."""
         found: dict[str, RunRecord] = {}
-        with Session(self._engine) as session:
+        with self._reading() as session:
             for at in range(0, len(run_ids), _BATCH):
                 ids = RunRow.id.in_(run_ids[at : at + _BATCH])
                 rows = session.execute(select(*mapping.SETTINGS).where(ids))
@@ -204,7 +219,7 @@ class Store:
     def histograms(self, run_ids: Sequence[str]) -> dict[str, str]:
         """The latency histograms of runs, by id; empty texts for runs without one."""
         found: dict[str, str] = {}
-        with Session(self._engine) as session:
+        with self._reading() as session:
             for at in range(0, len(run_ids), _BATCH):
                 ids = RunRow.id.in_(run_ids[at : at + _BATCH])
                 rows = session.execute(select(RunRow.id, RunRow.latency_histogram).where(ids))
@@ -214,7 +229,7 @@ class Store:
     def values(self) -> dict[str, dict[str, int]]:
         """The scenarios, schemes and tags of all runs, each with its number of runs."""
         found: dict[str, Counter[str]] = {name: Counter() for name in ("scenario", "scheme", "tag")}
-        with Session(self._engine) as session:
+        with self._reading() as session:
             for row in session.execute(select(RunRow.scenario, RunRow.scheme, RunRow.tags)):
                 found["scenario"][row.scenario] += 1
                 found["scheme"][row.scheme] += 1
@@ -227,7 +242,7 @@ class Store:
         """The intervals of a run that end from `since` to `until`, in its seconds, and the id of
         the last one (0 if there are none)."""
         query = series.within(select(SampleRow), run_id, since, until)
-        with Session(self._engine) as session:
+        with self._reading() as session:
             rows = session.scalars(query).all()
             return [mapping.sample(row) for row in rows], (rows[-1].id if rows else 0)
 
@@ -240,35 +255,35 @@ class Store:
         scalars: bool = False,
     ) -> tuple[Columns, int]:
         """The same intervals as columns (`netkv.runs.series`), and the id of the last one."""
-        with Session(self._engine) as session:
+        with self._reading() as session:
             return series.read(session, run_id, since, until, scalars=scalars)
 
     def events(self, run_id: str) -> list[RunEvent]:
         """The events of a run."""
         query = select(EventRow).where(EventRow.run_id == run_id).order_by(EventRow.id)
-        with Session(self._engine) as session:
+        with self._reading() as session:
             return [mapping.event(row) for row in session.scalars(query)]
 
     def thresholds(self, group: str) -> list[Threshold]:
         """The verdicts on a group; empty while it runs."""
         query = select(VerdictRow).where(VerdictRow.group_id == group).order_by(VerdictRow.id)
-        with Session(self._engine) as session:
+        with self._reading() as session:
             return [mapping.threshold(row) for row in session.scalars(query)]
 
     def owner(self, group: str) -> Owner | None:
         """The process that writes, or wrote, a group; None if there is no such group."""
-        with Session(self._engine) as session:
+        with self._reading() as session:
             row = session.get(GroupRow, group)
             return None if row is None else mapping.owner(row)
 
     def planned(self, group: str) -> list[dict[str, Any]]:
         """The planned runs of a group, in order: `scheme`, `params`, `repeat`; empty if unknown."""
-        with Session(self._engine) as session:
+        with self._reading() as session:
             return session.scalar(select(GroupRow.plan).where(GroupRow.id == group)) or []
 
     def progress(self, group: str) -> dict[str, Any] | None:
         """The progress of a group (`groups.progress`); None if it is not known."""
-        with Session(self._engine) as session:
+        with self._reading() as session:
             return session.scalar(select(GroupRow.progress).where(GroupRow.id == group))
 
     def newer(
@@ -277,7 +292,7 @@ class Store:
         """Samples and events with higher ids, oldest first: (id, run id, sample or event)."""
         samples = select(SampleRow).where(SampleRow.id > after_sample)
         events = select(EventRow).where(EventRow.id > after_event)
-        with Session(self._engine) as session:
+        with self._reading() as session:
             return (
                 [
                     (row.id, row.run_id, mapping.sample(row))
@@ -291,7 +306,7 @@ class Store:
 
     def latest(self) -> tuple[int, int]:
         """Ids of the newest sample and event; 0 if there are none."""
-        with Session(self._engine) as session:
+        with self._reading() as session:
             return (
                 session.scalar(select(func.max(SampleRow.id))) or 0,
                 session.scalar(select(func.max(EventRow.id))) or 0,
@@ -304,7 +319,7 @@ class Store:
         or ambiguous.
         """
         found: dict[str, None] = {}
-        with Session(self._engine) as session:
+        with self._reading() as session:
             for prefix in prefixes:
                 found.update(dict.fromkeys(_find(session, prefix)))
         return list(found)
@@ -390,9 +405,11 @@ class Store:
                     row.figures = mapping.figures_so_far(row)
 
     def fail_abandoned(self) -> None:
-        """Mark unfinished runs of ended processes as failed."""
+        """Mark unfinished runs of ended processes as failed, if the store can be written."""
+        if self.read_only is not None:
+            return
         query = select(RunRow).where(RunRow.status == "running")
-        with Session(self._engine) as session:
+        with self._reading() as session:
             left = [
                 (row.id, row.group.owner_pid)
                 for row in session.scalars(query)

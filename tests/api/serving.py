@@ -62,9 +62,11 @@ def serving(
         thread.start()
         until(lambda: server.started, "the server listens")
         scheme = "http" if certificate is None else "https"
-        yield Served(f"{scheme}://{HOST}:{listener.getsockname()[1]}", store)
-        server.should_exit = True
-        thread.join()
+        try:
+            yield Served(f"{scheme}://{HOST}:{listener.getsockname()[1]}", store)
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 @contextmanager

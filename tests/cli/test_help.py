@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netkv.cli.app import _SECTIONS
-from tests.cli.commands import Netkv
+from tests.cli.commands import ROOT, Netkv
 
 GROUPS = ("", "scenario", "runs", "p4", "switch", "fpga", "bench", "jobs", "node")
 
@@ -27,6 +27,17 @@ def test_commands_are_listed_by_section(netkv_in_process: Netkv) -> None:
         section = lines[start + 1 : [*lines, ""].index("", start)]
         listed = [line.split()[0] for line in section if line.startswith("  ") and line[2] != " "]
         assert listed == list(names)
+
+
+def test_command_without_arguments_names_first_steps(netkv_in_process: Netkv) -> None:
+    done = netkv_in_process()
+    assert (done.status, done.err) == (0, "")
+    lines = [line.strip() for line in done.out.splitlines()]
+    commands = [line.split("  ")[0] for line in lines if line.startswith("netkv ") and "  " in line]
+    assert commands == ["netkv scenario run quickstart", "netkv serve --open", "netkv --help"]
+    assert (ROOT / "docs/learn/first-session.md").is_file()
+    for command in commands:
+        assert netkv_in_process(*command.split()[1:], "--help").status == 0
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
-from netkv.live.bmv2 import toolchain
 from tests.cli.commands import ROOT, Netkv
 from tests.lab import bmv2_standin
+from tests.programs import needs_bmv2
 
 GOLDEN = ROOT / "tests" / "golden"
 TABLES, ARITHMETIC = str(GOLDEN / "tables.p4"), str(GOLDEN / "arith.p4")
@@ -66,10 +65,7 @@ def test_missing_programs_are_named(netkv: Netkv) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not any(map(shutil.which, toolchain.COMPILERS)) or not shutil.which(toolchain.SWITCH),
-    reason="there is no p4c, or no simple_switch_grpc, on PATH",
-)
+@needs_bmv2
 def test_netkvs_programs_give_the_same_frames_on_real_bmv2(netkv: Netkv) -> None:
     result = netkv("p4", "fuzz", *BMV2, "--seeds", "1", "--packets", "1000", "--json")
     assert result.status == 0, result.out

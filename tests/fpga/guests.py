@@ -13,7 +13,6 @@ import functools
 import os
 import re
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -26,6 +25,7 @@ import pytest
 
 from netkv.fpga import build, live
 from netkv.model import manifest
+from tests import programs
 from tests.fpga.memcached_servers import PORT, command, skip_without_memcached
 from tests.switch.sandbox import ROOT, Sandbox, skip_without
 from tests.waiting import PATIENCE_S, until
@@ -168,8 +168,7 @@ class Guest:
 
 # ---- User-Mode Linux --------------------------------------------------------------------------
 def skip_without_uml() -> None:
-    if shutil.which(UML) is None or not BUSYBOX.is_file():
-        pytest.skip("User-Mode Linux is not installed (make test installs it)")
+    programs.need(UML, str(BUSYBOX))
 
 
 def user_mode_linux(socket: Path, folder: Path) -> Guest:
@@ -255,11 +254,11 @@ def kernel() -> tuple[Path, Path] | None:
 
 
 def skip_without_qemu() -> None:
-    for program in (QEMU, "cc"):
-        if shutil.which(program) is None:
-            pytest.skip(f"'{program}' is not installed (make test installs it)")
-    if kernel() is None or not BUSYBOX.is_file():
-        pytest.skip("there is no kernel of Debian for QEMU (make test fetches it)")
+    programs.need(QEMU, "cc", str(BUSYBOX))
+    if kernel() is None:
+        pytest.skip(
+            "there is no kernel for QEMU: 'make test-tools' unpacks linux-image-cloud-amd64"
+        )
 
 
 def qemu(socket: Path, folder: Path, files: dict[str, Path]) -> Guest:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import shutil
 import socket
 import struct
 import subprocess
@@ -13,9 +12,8 @@ import threading
 from collections.abc import Iterator
 from typing import Protocol
 
-import pytest
-
 from netkv.live.ports import free_ports
+from tests import programs
 from tests.fpga.packets import frames
 from tests.waiting import PATIENCE_S, until
 
@@ -33,8 +31,7 @@ def command(address: str, port: int) -> list[str]:
 
 
 def skip_without_memcached() -> None:
-    if shutil.which("memcached") is None:
-        pytest.skip("'memcached' is not installed (make test installs it)")
+    programs.need("memcached")
 
 
 @contextlib.contextmanager

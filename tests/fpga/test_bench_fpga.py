@@ -12,6 +12,8 @@ from netkv.cli import main
 from netkv.fpga import tester
 from netkv.model import manifest
 
+pytestmark = pytest.mark.slow
+
 
 def test_design_is_measured_with_the_default_cycles(
     home: Path, capfd: pytest.CaptureFixture[str]

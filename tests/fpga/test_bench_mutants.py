@@ -12,6 +12,8 @@ from netkv.schemes.lake import mutants as lake_mutants
 from tests.fpga import bench
 from tests.fpga.bench_mutants import BENCH_MUTANTS, BenchMutant, numbers
 
+pytestmark = pytest.mark.slow
+
 
 def run(mutant: BenchMutant, number: int, folder: Path) -> None:
     name = f"bench_{mutant.module}"

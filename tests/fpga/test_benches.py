@@ -9,6 +9,8 @@ import pytest
 from netkv import rtl_sources as sources
 from tests.fpga import bench
 
+pytestmark = pytest.mark.slow
+
 APART = ("client_cache", "lake", "virtio")
 """Folders of RTL whose benches are in files of their own."""
 

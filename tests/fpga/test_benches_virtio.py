@@ -8,6 +8,8 @@ import pytest
 
 from tests.fpga import bench
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("name", "top", "parameters"), bench.cases("virtio"))
 def test_bench(name: str, top: str, parameters: dict[str, int], tmp_path: Path) -> None:

@@ -246,6 +246,7 @@ def test_trace_needs_a_library_with_tracing(wire: Library, tmp_path: Path) -> No
     design.trace_close()
 
 
+@pytest.mark.slow
 def test_trace_writes_an_fst_file(home: Path, tmp_path: Path) -> None:
     assert home.is_dir()
     library = build.build(manifest.find("wire"), trace=True)

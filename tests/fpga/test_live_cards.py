@@ -20,6 +20,8 @@ from netkv.schemes.spec import LabSpec, RackSpec
 from tests.lab.racks import running, sampled, verify
 from tests.waiting import PATIENCE_S
 
+pytestmark = pytest.mark.live
+
 SCENARIO = """\
 name: cards
 schemes: [memcached, lake]

@@ -14,6 +14,8 @@ from netkv.schemes.lake import mutants
 from netkv.soak.case_generator import generate
 from netkv.soak.run import Outcome, play
 
+pytestmark = pytest.mark.slow
+
 
 class Found(NamedTuple):
     """A mutant, and seeds of which one finds it."""

@@ -12,6 +12,8 @@ from netkv.fpga import synth, yosys
 from netkv.model import manifest
 from tests.fpga.conftest import write_manifest
 
+pytestmark = pytest.mark.slow
+
 MODULES = [
     each for each in sorted(sources.folder().glob("rtl/**/*.sv")) if not each.stem.endswith("_pkg")
 ]

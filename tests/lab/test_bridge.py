@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import socket
 import subprocess
 import threading
@@ -20,6 +19,7 @@ from netkv.live.bridge import Bridge, Impairment
 from netkv.live.bridge_ends import InterfaceEnd, far_ends
 from netkv.live.ports import free_ports
 from netkv.model.messages import Op
+from tests import programs
 from tests.waiting import until
 
 FRAME = bytes(range(60))
@@ -183,8 +183,9 @@ def test_interface_that_does_not_exist_is_named() -> None:
 @pytest.fixture
 def cable() -> Iterator[tuple[str, str]]:
     """A veth pair."""
-    if os.geteuid() != 0 or shutil.which("ip") is None:
-        pytest.skip("a veth pair needs root and iproute2")
+    if os.geteuid() != 0:
+        pytest.skip("a veth pair needs root")
+    programs.need("ip")
     names = (f"nk{os.getpid() % 100_000}a", f"nk{os.getpid() % 100_000}b")
     made = subprocess.run(
         ["ip", "link", "add", names[0], "type", "veth", "peer", "name", names[1]],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,17 +10,14 @@ from pathlib import Path
 import pytest
 
 from netkv import schemes
-from netkv.live.bmv2 import toolchain
 from netkv.live.rack import LiveRack
 from tests.lab.racks import running, sampled, serves, spec, verify
+from tests.programs import needs_bmv2
 from tests.waiting import PATIENCE_S
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        not any(map(shutil.which, toolchain.COMPILERS)) or not shutil.which(toolchain.SWITCH),
-        reason="there is no p4c, or no simple_switch_grpc, on PATH",
-    ),
+    needs_bmv2,
 ]
 
 

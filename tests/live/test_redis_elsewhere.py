@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import socket
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -20,6 +19,7 @@ from netkv.live.ports import free_ports
 from netkv.model.hardware import RedisSpec
 from netkv.servers.redis import Redis
 from netkv.servers.redis_places import Place, place, shared, tag
+from tests import programs
 from tests.waiting import PATIENCE_S, until
 
 NODES = 3
@@ -27,8 +27,7 @@ SLOTS = 16384
 
 
 def launch(directory: Path, port: int, *options: str) -> subprocess.Popen[bytes]:
-    program = shutil.which("redis-server")
-    assert program is not None, "'make test-tools' installs it"
+    program = programs.find("redis-server")
     directory.mkdir()
     process = subprocess.Popen(
         [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", *options],

@@ -8,7 +8,6 @@ its stand-in of `tests/lab/bmv2_standin.py` runs instead.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from netkv.live.ports import free_ports
+from tests import programs
 from tests.lab import bmv2_standin
 from tests.waiting import PATIENCE_S, until
 
@@ -216,8 +216,7 @@ def test_lab_of_a_container_comes_up_on_its_switch(machine: Machine, lab: str) -
 
 
 def start_redis(machine: Machine) -> str:
-    if shutil.which("redis-server") is None:
-        pytest.skip("there is no redis-server")
+    programs.need("redis-server")
     (port,) = free_ports(1)
     process = machine.start([*command("redis"), "--port", str(port), "--bind", "127.0.0.1"])
     first, *rest = health("redis")

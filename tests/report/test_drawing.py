@@ -78,6 +78,7 @@ def each() -> pytest.MarkDecorator:
     return pytest.mark.parametrize("figure", ALL, ids=lambda figure: figure.name)
 
 
+@pytest.mark.slow
 def test_same_figure_gives_the_same_bytes_for_every_user(tmp_path: Path) -> None:
     """User settings of matplotlib, the hash seed and earlier drawings have no effect."""
     settings = tmp_path / "matplotlibrc"

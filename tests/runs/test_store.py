@@ -236,7 +236,7 @@ def test_store_of_another_version_is_refused(url: str, version: int, sentence: s
 
 def test_error_of_an_invalid_store_names_the_file(tmp_path: Path) -> None:
     (tmp_path / "runs.db").write_text("this is not a database, it is a text file" * 50)
-    with pytest.raises(NetkvError, match=r"runs\.db cannot be used"):
+    with pytest.raises(NetkvError, match=r"runs\.db is damaged"):
         Store(f"sqlite:///{tmp_path / 'runs.db'}")
 
 

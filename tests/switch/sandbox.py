@@ -7,13 +7,14 @@ everything that was created in it.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from types import TracebackType
 
 import pytest
+
+from tests.programs import need
 
 ROOT = Path(__file__).parents[2]
 _HOLD = (
@@ -26,9 +27,7 @@ def skip_without(*programs: str) -> None:
     """Skip the test with a reason if it does not run as root or a program is missing."""
     if os.geteuid() != 0:
         pytest.skip("network namespaces need root")
-    for program in ("ip", "unshare", "nsenter", *programs):
-        if shutil.which(program) is None:
-            pytest.skip(f"'{program}' is not installed (make test installs it)")
+    need("ip", "unshare", "nsenter", *programs)
 
 
 class Sandbox:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests import programs
 from tests.api.serving import served, slow_runner, store
 from tests.waiting import PATIENCE_S
 
@@ -37,9 +37,7 @@ def browser() -> Iterator[Browser]:
     Playwright keeps an event loop running in its thread until it is stopped. Asynchronous tests in
     the same process fail meanwhile, so it must not live until the end of the session.
     """
-    executable = shutil.which("chromium")
-    if executable is None:
-        pytest.fail("The tests of the dashboard need Chromium: apt install chromium.")
+    executable = programs.find("chromium")
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=executable, args=FLAGS)
         yield launched

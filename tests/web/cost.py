@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import statistics
 import tempfile
 import threading
@@ -32,6 +31,7 @@ from playwright.sync_api import Browser, CDPSession, ViewportSize, sync_playwrig
 from netkv.runs import Store, StoreSink
 from netkv.scenarios.results import RunSample, RunStart
 from netkv.schemes import all_schemes
+from tests import programs
 from tests.api.serving import serving
 from tests.runs.many_runs import fill, samples, store_ended
 from tests.runs.recorded_runs import start
@@ -300,11 +300,10 @@ def _server(url: str | None = None) -> Iterator[tuple[Store, str]]:
 
 @contextmanager
 def _chromium() -> Iterator[Browser]:
-    executable = shutil.which("chromium")
-    if executable is None:
-        raise SystemExit("The measurement needs Chromium: apt install chromium.")
+    if (absent := programs.missing("chromium")) is not None:
+        raise SystemExit(absent)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=programs.find("chromium"), args=FLAGS)
         yield browser
         browser.close()
 

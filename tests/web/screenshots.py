@@ -7,7 +7,6 @@ is what netkv did on this machine. Each view is taken on a laptop with both them
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 import threading
@@ -25,6 +24,7 @@ from netkv.api.app import create_app
 from netkv.api.server import bound
 from netkv.api_client import Client
 from netkv.runs import Store
+from tests import programs
 from tests.waiting import until
 from tests.web.conftest import FLAGS
 
@@ -187,14 +187,15 @@ AROUND = {"live": live_run, "labs": lab, "lab": lab}
 
 def main() -> None:
     wanted = sys.argv[1:]
-    executable = shutil.which("chromium")
-    if executable is None:
-        sys.exit("The pictures need Chromium: apt install chromium.")
+    if (absent := programs.missing("chromium")) is not None:
+        sys.exit(absent)
     TO.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
         os.environ["NETKV_HOME"] = home
         with Store() as store, served(store) as url, sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+            browser = playwright.chromium.launch(
+                executable_path=programs.find("chromium"), args=FLAGS
+            )
             ids = run(url, *SCENARIOS)
             for name, address in views(ids).items():
                 if not wanted or name in wanted:

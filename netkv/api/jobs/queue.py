@@ -82,8 +82,10 @@ class Queue:
     ) -> Job:
         """Adds a job to the queue; `files` are written into its directory.
 
-        Raises `LimitError` if the queue is full.
+        Raises `LimitError` if the queue is full, and `StoreError` if runs cannot be stored.
         """
+        if kind == "scenario":
+            self._store.check_writable()
         with record.locked():
             queued = sum(each.state == "queued" for each in record.all_records())
             if queued >= MAX_QUEUED:

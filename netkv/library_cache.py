@@ -1,4 +1,5 @@
-"""The cache of built designs, in the state directory: `$NETKV_HOME/cache/fpga/HASH/design.so`."""
+"""The cache of built designs: `$NETKV_FPGA_CACHE/HASH/design.so`; by default it is in the state
+directory."""
 
 from __future__ import annotations
 
@@ -10,6 +11,8 @@ from netkv import rtl_sources as sources
 from netkv.home import home
 
 LIBRARY = "design.so"
+FOLDER = "NETKV_FPGA_CACHE"
+"""Environment variable: the folder, so that several state directories can share builds."""
 QUICK = "NETKV_FPGA_QUICK"
 """Environment variable: with 1, designs are compiled once, without counts. They are built in half
 the time and run 10% to 20% slower."""
@@ -19,7 +22,8 @@ _SETTINGS = (QUICK, "CXX", "VERILATOR_ROOT")
 
 def folder() -> Path:
     """The folder of all built designs."""
-    return home() / "cache" / "fpga"
+    configured = os.environ.get(FOLDER)
+    return Path(configured).absolute() if configured else home() / "cache" / "fpga"
 
 
 def basis() -> list[Any]:

@@ -29,11 +29,12 @@ LIVE_FOLDERS = {
 
 def pytest_configure() -> None:
     """Unset COLUMNS: pytest-xdist sets it to 80 for its workers, and tables would be cut. Build
-    designs quickly: most run for seconds. Do not ignore SIGINT, as a process in the background of a
-    shell does: processes that tests start would inherit that, and not be stopped by it before they
-    have a handler."""
+    designs quickly, since most run for seconds, and once for all state directories of tests. Do not
+    ignore SIGINT, as a process in the background of a shell does: processes that tests start would
+    inherit that, and not be stopped by it before they have a handler."""
     os.environ.pop("COLUMNS", None)
     os.environ[library_cache.QUICK] = "1"
+    os.environ[library_cache.FOLDER] = str(TESTS.parent / ".cache" / "fpga" / "designs")
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -1,8 +1,8 @@
 """Shared libraries of designs, and the cache of them.
 
 A library is known by the hash of everything that it follows from: sources of the design and of the
-harness, parameters, flags, versions of Verilator and the compiler. It stays in
-`$NETKV_HOME/cache/fpga/HASH/design.so`. A lock on the hash lets one of several processes build.
+harness, parameters, flags, versions of Verilator and the compiler. It stays in `HASH/design.so` of
+the cache (`netkv.library_cache`). A lock on the hash lets one of several processes build.
 """
 
 from __future__ import annotations

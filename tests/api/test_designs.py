@@ -12,20 +12,11 @@ import pytest
 from netkv.fpga import build, synth
 from netkv.model import manifest
 from tests.api.serving import Served
-from tests.fpga.bench import CACHE
 from tests.fpga.live_ends import Ends, running
 from tests.waiting import PATIENCE_S, until
 
 get = partial(httpx.get, timeout=PATIENCE_S)
 put = partial(httpx.put, timeout=PATIENCE_S)
-
-
-@pytest.fixture
-def cached(served: Served, tmp_path: Path) -> Served:
-    """The server, with the builds of earlier tests."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    (tmp_path / "cache").symlink_to(CACHE)
-    return served
 
 
 def meaning(url: str, register: str) -> str | None:
@@ -35,9 +26,9 @@ def meaning(url: str, register: str) -> str | None:
     return names[register]
 
 
-def test_designs_are_listed_with_their_resources(cached: Served) -> None:
+def test_designs_are_listed_with_their_resources(served: Served) -> None:
     build.build(manifest.find("wire"))
-    document = get(f"{cached.url}/api/v1/designs").json()
+    document = get(f"{served.url}/api/v1/designs").json()
     assert document["problem"] is None
     designs = {each["name"]: each for each in document["designs"]}
     assert designs.keys() == manifest.files().keys()
@@ -110,8 +101,8 @@ def test_designs_are_listed_without_verilator(
     assert get(f"{served.url}/api/v1/runs").status_code == 200
 
 
-def test_counters_of_a_running_design_are_sent(cached: Served, tmp_path: Path) -> None:
-    url = f"{cached.url}/api/v1/running-designs"
+def test_counters_of_a_running_design_are_sent(served: Served, tmp_path: Path) -> None:
+    url = f"{served.url}/api/v1/running-designs"
     assert get(url).json() == []
     ends = Ends()
     try:

@@ -11,7 +11,6 @@ import pytest
 from netkv.fpga import build
 from netkv.model import manifest
 from tests.docs.documents import ROOT, blocks
-from tests.fpga.bench import CACHE
 from tests.switch.sandbox import Sandbox, skip_without
 from tests.waiting import until
 
@@ -31,9 +30,6 @@ def test_lake_before_memcached_answers_as_documented(
 ) -> None:
     skip_without("ping", "memcached")
     home = tmp_path / "home"
-    home.mkdir()
-    CACHE.mkdir(parents=True, exist_ok=True)
-    (home / "cache").symlink_to(CACHE)
     monkeypatch.setenv("NETKV_HOME", str(home))
     build.build(manifest.find("lake"))
     with Sandbox(tmp_path) as sandbox:

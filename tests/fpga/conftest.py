@@ -1,4 +1,4 @@
-"""What the tests of designs share: builds are kept from one run of the tests to the next."""
+"""What the tests of designs share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from netkv.fpga import build
 from netkv.fpga.build import Library
 from netkv.model import manifest
-from tests.fpga.bench import CACHE
 from tests.fpga.live_ends import Ends
 
 RTL = Path(__file__).parent / "rtl"
@@ -26,11 +25,9 @@ kind = "host"
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A state directory of its own, but for the cache."""
+    """A state directory of its own."""
     place = tmp_path / "home"
     place.mkdir()
-    CACHE.mkdir(parents=True, exist_ok=True)
-    (place / "cache").symlink_to(CACHE)
     monkeypatch.setenv("NETKV_HOME", str(place))
     return place
 

@@ -372,15 +372,10 @@ class Rig:
 
 
 @contextlib.contextmanager
-def rig(folder: Path, cache: Path, *words: str) -> Iterator[Rig]:
-    """A rig in a sandbox; designs are in `cache`."""
+def rig(folder: Path, *words: str) -> Iterator[Rig]:
+    """A rig in a sandbox."""
     skip_without("ping", "ethtool")
     skip_without_memcached()
-    cache.mkdir(parents=True, exist_ok=True)
-    (folder / "home").mkdir()
-    (folder / "home" / "cache").symlink_to(cache)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NETKV_HOME", str(folder / "home"))
-        build.build(manifest.find("client-cache"))
+    build.build(manifest.find("client-cache"))
     with Sandbox(folder) as sandbox:
         yield Rig(sandbox, folder, *words)

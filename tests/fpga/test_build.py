@@ -23,6 +23,7 @@ from tests.fpga.conftest import write_manifest
 def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place = tmp_path / "home"
     monkeypatch.setenv("NETKV_HOME", str(place))
+    monkeypatch.delenv(library_cache.FOLDER)
     return place
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.fpga.bench import CACHE
 from tests.fpga.guests import (
     GUEST,
     MAC,
@@ -60,7 +59,7 @@ class ConsoleLink:
 def around(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     """A card without a guest."""
     skip_without_qemu()
-    with rig(tmp_path_factory.mktemp("rig"), CACHE, *SETTINGS) as made:
+    with rig(tmp_path_factory.mktemp("rig"), *SETTINGS) as made:
         yield made
 
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.fpga.bench import CACHE
 from tests.fpga.guests import (
     GUEST,
     SERVER,
@@ -50,7 +49,7 @@ def tenants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
     skip_without_uml()
     folder = tmp_path_factory.mktemp("rig")
     other = folder / "other.socket"
-    with rig(folder, CACHE, *SETTINGS, f"--port fn1=vhost:{other}") as made:
+    with rig(folder, *SETTINGS, f"--port fn1=vhost:{other}") as made:
         made.run(
             f"ip -n server neighbour add {OTHER_GUEST} lladdr {OTHER_MAC} dev card0 nud permanent"
         )

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.fpga.bench import CACHE
 from tests.fpga.guests import (
     GUEST,
     MAC,
@@ -59,7 +58,7 @@ def around(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     """A card without a guest."""
     skip_without_uml()
     folder = tmp_path_factory.mktemp("rig")
-    with rig(folder, CACHE, *SETTINGS) as made:
+    with rig(folder, *SETTINGS) as made:
         (folder / "flood.py").write_text(FLOOD)
         write_client(folder)
         yield made

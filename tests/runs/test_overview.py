@@ -36,6 +36,7 @@ def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Planned:
     """Two scenarios ship, and the state directory is empty."""
     monkeypatch.setenv("NETKV_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("NETKV_STORE", raising=False)
+    monkeypatch.delenv(library_cache.FOLDER)
     monkeypatch.setattr(speed, "requests_per_core_s", lambda: 200_000.0)
     folder = tmp_path / "scenarios"
     folder.mkdir()

@@ -44,7 +44,8 @@ def nothing_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: None) 
     assert built is None
     monkeypatch.undo()
     monkeypatch.setenv("NETKV_HOME", str(tmp_path))
-    monkeypatch.delenv(library_cache.QUICK)
+    for name in (library_cache.QUICK, library_cache.FOLDER):
+        monkeypatch.delenv(name)
     monkeypatch.setattr(speed, "requests_per_core_s", lambda: SPEED)
 
 

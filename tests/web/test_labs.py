@@ -21,7 +21,6 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from netkv.scenarios import loader
 from netkv.scenarios.runner import run_scenario
 from tests.api.serving import Served, serving_labs
-from tests.fpga.bench import CACHE
 from tests.fpga.live_ends import Ends, running
 from tests.waiting import PATIENCE_S, until
 from tests.web import accessible
@@ -420,8 +419,6 @@ def test_lab_is_taken_down_after_a_question(lab: Lab) -> None:
 def test_designs_and_counters_of_a_running_one_are_shown(
     served: Served, page: Page, tmp_path: Path
 ) -> None:
-    CACHE.mkdir(parents=True, exist_ok=True)
-    (tmp_path / "cache").symlink_to(CACHE)
     page.goto(f"{served.url}/#/labs")
     page.locator("#choose-designs").click()
     row = page.locator("#designs-list tbody tr", has_text="LaKe")

@@ -168,7 +168,7 @@ docs: setup ## Write the reference documents, which are made of the code
 	@echo "    parts of files in docs/extend/add-a-scheme.md"
 
 # The generator has an environment of its own: 100 MB that nothing else needs. Figures of scenarios
-# are simulated once, with a store of their own.
+# are simulated once, with a store of their own; OPTIONS="--max-seconds 0" simulates none.
 SITE_BUILD := .cache/docs-site
 REPOSITORY ?=
 

@@ -40,7 +40,9 @@ def main() -> int:
     parser.add_argument("part", choices=("check", "write", "finish"))
     parser.add_argument("--repository", default="", help="URL of the repository, for links")
     parser.add_argument("--versions", action="store_true", help="one of several versions")
-    parser.add_argument("--no-runs", action="store_true", help="simulate no scenario")
+    parser.add_argument(
+        "--max-seconds", type=float, default=60.0, help="longest scenario that is simulated"
+    )
     options = parser.parse_args()
     if options.part == "check":
         return _check()
@@ -50,7 +52,7 @@ def main() -> int:
     from tests.docs_site.sources import Repository, commit, write
 
     repository = Repository(options.repository.rstrip("/"), commit())
-    write(BUILD, repository, simulate=not options.no_runs, versions=options.versions)
+    write(BUILD, repository, max_seconds=options.max_seconds, versions=options.versions)
     return 0
 
 

@@ -1,7 +1,7 @@
 """The pages of the scenarios that ship, each scenario with a figure.
 
 A figure is drawn from the stored results of a paper's evaluation (`docs/evaluation`). A scenario
-without such results is simulated while the site is built if that takes less than `MAX_SECONDS`.
+without such results is simulated while the site is built if that does not take long.
 The runs are stored and taken from the store by the next build, until something changes that may
 change their results.
 """
@@ -25,8 +25,6 @@ from netkv.scenarios.model import Scenario
 from netkv.worker_process import cores
 from tests.docs_site.markdown import escaped, table
 
-MAX_SECONDS = 60.0
-"""The longest estimated time of a scenario that is simulated."""
 MAX_FIGURES = 2
 """Figures of a scenario."""
 
@@ -42,8 +40,9 @@ class Drawn:
 class Pages:
     """The pages by path, and the images that they show."""
 
-    def __init__(self, *, simulate: bool) -> None:
-        self._simulate = simulate
+    def __init__(self, max_seconds: float) -> None:
+        """`max_seconds`: the longest estimated time of a scenario that is simulated."""
+        self._max_seconds = max_seconds
         self._experiments = list(_experiments())
         self.images: dict[str, bytes] = {}
         groups: dict[str, list[str]] = {}
@@ -82,7 +81,7 @@ class Pages:
         planned = scenario.model_copy(update={"mode": "sim"})
         none = walltime.History(())
         seconds = walltime.of_scenario(planned, none, cores()).wall_seconds
-        if not self._simulate or seconds > MAX_SECONDS:
+        if seconds > self._max_seconds:
             return Drawn(
                 (),
                 f"No figure here: its runs take about {text.duration(seconds)} in the simulator. "

@@ -84,9 +84,9 @@ def _with_reference(index: str) -> str:
     return index
 
 
-def generated(*, simulate: bool) -> tuple[dict[str, str], dict[str, bytes]]:
+def generated(*, max_seconds: float) -> tuple[dict[str, str], dict[str, bytes]]:
     """The generated pages, and their images."""
-    scenarios = Pages(simulate=simulate)
+    scenarios = Pages(max_seconds)
     pages = {
         "reference/scoreboard.md": scoreboard.markdown(),
         "reference/command-line.md": command_line.markdown(),
@@ -115,14 +115,14 @@ def nav(pages: Mapping[str, str]) -> list[Any]:
     return found
 
 
-def write(folder: Path, repository: Repository, *, simulate: bool, versions: bool) -> None:
+def write(folder: Path, repository: Repository, *, max_seconds: float, versions: bool) -> None:
     """Writes the sources and the configuration of the generator into a folder.
 
     `versions`: the site is one of several versions beside each other (`tests.docs_site.versions`).
     """
     sources = folder / "docs"
     shutil.rmtree(sources, ignore_errors=True)
-    pages, drawn = generated(simulate=simulate)
+    pages, drawn = generated(max_seconds=max_seconds)
     pages = {**documents(repository), **pages}
     for path, text in pages.items():
         _file(sources / path).write_text(text)

@@ -27,7 +27,7 @@ def pages() -> Mapping[str, str]:
     """All pages, without simulated figures; figures are empty files."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scenario_pages, "draw", lambda *_: b"")
-        made, drawn = generated(simulate=False)
+        made, drawn = generated(max_seconds=0)
     shown = [str(it.relative_to(ROOT / "docs")) for it in images()]
     return {**documents(Repository("", "")), **made, **dict.fromkeys([*drawn, *shown], "")}
 

@@ -35,8 +35,7 @@ def _tracked() -> list[Path]:
 
 
 FILES = _tracked()
-DOCUMENTS = [it for it in FILES if it.suffix == ".md" and it.name != "CHANGELOG.md"]
-"""All documents but the one that says what files were called before."""
+DOCUMENTS = [it for it in FILES if it.suffix == ".md"]
 
 
 def alternatives(path: str) -> Iterator[str]:

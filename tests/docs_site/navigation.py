@@ -48,7 +48,7 @@ def page(document: Path) -> str:
     return f"project/{path.stem.lower()}.md"
 
 
-OTHERS = [ROOT / "CHANGELOG.md", *(it for it in DOCUMENTS if ROOT / "docs" not in it.parents)]
+OTHERS = [it for it in DOCUMENTS if ROOT / "docs" not in it.parents]
 """The documents that are not below docs/; they are on the site, too."""
 
 

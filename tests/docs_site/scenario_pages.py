@@ -122,10 +122,10 @@ def _linked(paper: Evaluation) -> str:
 def _section(scenario: Scenario) -> str:
     schemes = ", ".join(scheme_title(name) for name in scenario.schemes)
     about = " ".join(scenario.description.split())
-    file = resources.scenarios()[scenario.name].relative_to(resources.path("scenarios"))
+    file = resources.scenarios()[scenario.name].relative_to(resources.path("scenarios").parent)
     return (
         f"## {scenario.name}\n\n**{scenario.title}.** {escaped(about)}\n\n"
-        f"Schemes: {schemes}. File: `scenarios/{file}`.\n"
+        f"Schemes: {schemes}. File: `{file}`.\n"
     )
 
 

@@ -60,12 +60,11 @@ def commit() -> str:
 
 def documents(repository: Repository) -> dict[str, str]:
     """The pages that are made of documents."""
-    files = [*DOCUMENTS, ROOT / "CHANGELOG.md"]
-    pages = {file: page(file) for file in files}
+    pages = {file: page(file) for file in DOCUMENTS}
     pages.update({image: str(image.relative_to(ROOT / "docs")) for image in images()})
     texts = {
         pages[file]: compatible(rewritten(file.read_text(), file, pages, repository.link))
-        for file in files
+        for file in DOCUMENTS
     }
     texts["index.md"] = _with_reference(texts["index.md"])
     return texts

@@ -66,7 +66,7 @@ class Pages:
             for at, figure in enumerate(drawn.figures[:MAX_FIGURES], 1):
                 image = f"{name}-{at}.svg"
                 self.images[f"reference/scenarios/{image}"] = draw([figure], "svg")
-                parts.append(f"![{figure.title}]({image})\n\n{figure.title}. {figure.note}\n")
+                parts.append(f"![{figure.title}]({image})\n\n{figure.note}\n")
         return "\n".join(parts)
 
     def _drawn(self, scenario: Scenario) -> Drawn:
@@ -89,7 +89,7 @@ class Pages:
             )
         result = run_stored(planned, jobs=cores(), resume=True, history=none)
         figures = plots.defined_or_usual(result.records).figures
-        return Drawn(figures, f"{command} draws its figures, the first of them:{documented}")
+        return Drawn(figures, f"{command} draws its figures.{documented}")
 
 
 def _experiments() -> Iterator[tuple[Evaluation, Experiment]]:

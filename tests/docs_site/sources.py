@@ -133,16 +133,18 @@ def write(folder: Path, repository: Repository, *, max_seconds: float, versions:
     shutil.copy(ROOT / "web/icon.svg", sources / "assets/icon.svg")
     for name, script in _SCRIPTS.items():
         shutil.copy(ROOT / "tests/web/node_modules" / script, sources / "assets" / name)
+    said = f"netkv {__version__}, commit {repository.commit[:12]}. Apache-2.0."
+    if repository.url:
+        # As `repo_url` each page would ask the forge how many stars it has.
+        said += f' <a href="{repository.url}">Repository</a>'
     configuration: dict[str, Any] = {
         "INHERIT": "../../mkdocs.yml",
         "site_name": f"netkv {__version__}",
         "docs_dir": "docs",
         "site_dir": "site",
         "nav": nav(pages),
-        "copyright": f"netkv {__version__}, commit {repository.commit[:12]}. Apache-2.0.",
+        "copyright": said,
     }
-    if repository.url:
-        configuration["repo_url"] = repository.url
     if versions:
         configuration["extra"] = {"version": {"provider": "mike"}}
     # JSON is YAML.

@@ -117,10 +117,22 @@ def test_scripts_of_pages_become_files(tmp_path: Path) -> None:
     finish(tmp_path)
     (script,) = (tmp_path / "assets/inline").iterdir()
     assert script.read_text() == "go()"
-    assert (tmp_path / "use/a.html").read_text() == (
+    page = tmp_path / "use/a.html"
+    assert page.read_text() == (
         f'<script src="../assets/inline/{script.name}"></script>'
         '<script type="application/json">{}</script>'
     )
+
+
+def test_only_pages_with_diagrams_load_what_draws_them(tmp_path: Path) -> None:
+    script = '<script src="../assets/mermaid.tiny.js"></script>'
+    for name, html in (("a.html", '<pre class="mermaid">'), ("b.html", "<pre>")):
+        (tmp_path / name).write_text(f"{html}\n{script}")
+    finish(tmp_path)
+    assert [script in (tmp_path / name).read_text() for name in ("a.html", "b.html")] == [
+        True,
+        False,
+    ]
 
 
 def test_page_that_loads_from_another_server_is_refused(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ export CARGO_TERM_COLOR ?= auto
 export CARGO_INCREMENTAL ?= 0
 
 .NOTPARALLEL:
-.PHONY: help setup demo lint-web screenshots test packet-tests test-engine test-python test-fast lint fmt bench bench-compare docs wheel clean tools test-tools
+.PHONY: help setup demo lint-web screenshots test packet-tests test-engine test-python test-fast lint fmt bench bench-compare docs docs-site wheel clean tools test-tools
 
 help: ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -126,6 +126,7 @@ lint: setup lint-web ## Check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/python -m tests.rust_modules
+	@$(BIN)/python -m tests.docs_site check
 	@$(BIN)/mypy
 	@cd engine && $(CARGO) fmt --all --check && $(FORMAT_ROLES) --check
 	@$(CARGO) clippy -q --locked --manifest-path $(MANIFEST) --workspace --all-targets -- -D warnings
@@ -153,9 +154,20 @@ docs: setup ## Write the reference documents, which are made of the code
 	@echo "==> docs/use: scenario-reference.md, run-store-tables.md; tables of docs/internals/traps.md;"
 	@echo "    parts of files in docs/extend/add-a-scheme.md"
 
+# The generator has an environment of its own: 100 MB that nothing else needs. Figures of scenarios
+# are simulated once, with a store of their own; OPTIONS="--max-seconds 0" simulates none.
+SITE_BUILD := .cache/docs-site
+REPOSITORY ?=
+
+docs-site: setup $(WEB_TOOLS)/.installed ## Build the site of the documentation; REPOSITORY=URL of its links
+	@UV_PROJECT_ENVIRONMENT=$(SITE_BUILD)/venv $(UV) sync -q --frozen --only-group docs
+	@NETKV_HOME=$(abspath $(SITE_BUILD))/home $(BIN)/python -m tests.docs_site write --repository "$(REPOSITORY)" $(OPTIONS)
+	@$(SITE_BUILD)/venv/bin/zensical build --strict --clean --config-file $(SITE_BUILD)/mkdocs.yml
+	@$(BIN)/python -m tests.docs_site finish
+
 wheel: setup ## Build a wheel into dist/ that needs no Rust where it is installed
 	@$(BIN)/maturin build -q --release --locked --out dist
 	@ls dist/*.whl
 
 clean: ## Remove what setup and tests made
-	@rm -rf $(VENV) .cache dist engine/target tests/p4programs/generated .pytest_cache .mypy_cache .ruff_cache
+	@rm -rf $(VENV) .cache dist netkv/data/docs-site engine/target tests/p4programs/generated .pytest_cache .mypy_cache .ruff_cache

@@ -28,6 +28,11 @@ def path(name: Resource) -> Path:
     )
 
 
+def site() -> Path:
+    """The directory of the documentation's site; missing unless it was built (`make docs-site`)."""
+    return _PACKAGE / "data" / "docs-site"
+
+
 def programs() -> dict[str, Path]:
     """The P4 programs that ship, by name: `NAME/NAME.p4` in the folder `p4`."""
     found = sorted(path("p4").glob("*/*.p4"))

@@ -116,7 +116,7 @@ def create_app(
         app.include_router(module.router(context), prefix=PREFIX)
     app.include_router(metrics.router(context))
     description.install(app)
-    app.router.routes.append(pages.mount())
+    app.router.routes.extend(pages.routes())
     return app
 
 

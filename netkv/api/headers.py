@@ -22,6 +22,8 @@ POLICY = (
     "form-action 'self'"
 )
 """The content security policy: everything comes from this server, and no script is inline."""
+SITE_POLICY = POLICY.replace(_EMPTY, "'unsafe-inline'")
+"""That of the documentation's site: its diagrams are drawn with elements `style`."""
 
 _ALWAYS = {
     "x-content-type-options": "nosniff",

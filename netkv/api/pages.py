@@ -1,4 +1,4 @@
-"""The files of the dashboard."""
+"""The files of the dashboard, and the site of the documentation."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ import os
 from pathlib import Path
 from typing import Any
 
-from starlette.responses import FileResponse, Response
-from starlette.routing import Match, Mount
+from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from netkv import resources
+from netkv.api.headers import SITE_POLICY
 
 _OF_API = ("/api", "/metrics")
 
 
-def mount() -> Mount:
-    """The route of these files: every path that is not one of the API."""
-    return _Pages("/", _Files(directory=resources.path("web"), html=True), name="page")
+def routes() -> list[BaseRoute]:
+    """The site of the documentation below `/docs-site/`, and the dashboard: every path that is not
+    one of the API."""
+    return [
+        Route("/docs-site", lambda _: RedirectResponse("docs-site/")),
+        _Pages("/docs-site", _Site(directory=resources.site(), html=True, check_dir=False)),
+        _Pages("/", _Files(directory=resources.path("web"), html=True), name="page"),
+    ]
 
 
 class _Pages(Mount):
@@ -68,3 +74,18 @@ class _Files(StaticFiles):
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         return await super().get_response("docs.html" if path == "docs" else path, scope)
+
+
+class _Site(StaticFiles):
+    """The site of the documentation. Until it is built, each path has a page that says so."""
+
+    async def check_config(self) -> None:
+        """The directory may be missing."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        if not resources.site().is_dir():
+            return FileResponse(resources.path("web") / "no-docs.html")
+        response = await super().get_response(path, scope)
+        response.headers["content-security-policy"] = SITE_POLICY
+        response.headers["cache-control"] = "no-cache"
+        return response

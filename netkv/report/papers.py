@@ -168,12 +168,17 @@ def _number(reported: Reported | None) -> tuple[float, float] | None:
 # Figures of an evaluation
 
 
-def figures(experiment: Experiment, rows: Sequence[Row]) -> list[Figure]:
-    """A figure for each claim along a sweep that has figures of the paper."""
+def figures(
+    experiment: Experiment, rows: Sequence[Row], *, measured_only: bool = False
+) -> list[Figure]:
+    """A figure for each claim along a sweep that has figures of the paper.
+
+    `measured_only`: also for those for which the paper has none.
+    """
     found = []
     for at, claim in enumerate(experiment.claims):
         own = [row for row in rows if row.claim is claim and row.point not in (None, MEAN)]
-        known = any(_number(row.reported) or row.listed is not None for row in own)
+        known = measured_only or any(_number(row.reported) or row.listed is not None for row in own)
         if claim.along is not None and len(own) > 1 and known:
             found.append(_figure(experiment, at, own))
     return found

@@ -92,3 +92,32 @@ async def test_small_answers_are_sent_at_once() -> None:
             _, writer = await asyncio.open_connection(HOST, listener.getsockname()[1])
             assert await asyncio.wait_for(found.get(), PATIENCE_S)
             writer.close()
+
+
+@pytest.fixture
+def documented(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """A server of the documentation's site `tmp_path / "site"`, which is not built yet."""
+    monkeypatch.setattr(resources, "site", lambda: tmp_path / "site")
+    with serving(store) as served:
+        yield served
+
+
+def test_documentation_says_how_to_build_it(documented: Served) -> None:
+    """The dashboard's links lead there whether the site was built or not."""
+    for path in ("", "use/scenarios.html"):
+        answer = get(f"{documented.url}/docs-site/{path}")
+        assert answer.status_code == 200
+        assert "make docs-site" in answer.text
+
+
+def test_documentation_is_served_once_it_is_built(documented: Served, tmp_path: Path) -> None:
+    (tmp_path / "site/use").mkdir(parents=True)
+    (tmp_path / "site/index.html").write_text("first")
+    (tmp_path / "site/use/scenarios.html").write_text("page")
+    assert get(f"{documented.url}/docs-site", follow_redirects=True).text == "first"
+    page = get(f"{documented.url}/docs-site/use/scenarios.html")
+    assert page.text == "page"
+    policy = page.headers["content-security-policy"]
+    assert "script-src 'self'; style-src 'self' 'unsafe-inline'" in policy
+    assert get(f"{documented.url}/docs-site/nothing.html").status_code == 404
+    assert get(f"{documented.url}/docs-site/../../secret").status_code == 404

@@ -14,6 +14,7 @@ from netkv.cli.app import app
 from netkv.scenarios import loader
 from netkv.scenarios.lab_options import LabOptions
 from tests.docs.documents import DOCUMENTS, ROOT, Block, blocks, commands, inline, scenario
+from tests.docs_site.links import targets
 from tests.examples import write_around
 
 NETKV: Any = typer.main.get_command(app)
@@ -120,33 +121,6 @@ def test_every_document_is_reached_from_the_readme() -> None:
     document."""
     readme = ROOT / "README.md"
     indexes = {ROOT / folder / "README.md" for folder in ("docs", "examples")}
-    assert indexes <= linked(readme)
-    assert set(DOCUMENTS) <= set().union({readme}, *map(linked, {readme, *indexes}))
-
-
-def linked(document: Path) -> set[Path]:
-    """The files to which a document links."""
-    targets = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", document.read_text())
-    return {(document.parent / target).resolve() for target in targets}
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_links_between_documents_exist(document: Path) -> None:
-    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", document.read_text()):
-        if not target.startswith(("http:", "https:")):
-            assert (document.parent / target).exists(), f"{document.name}: {target}"
-
-
-def headings(document: Path) -> set[str]:
-    """The names by which links lead to the headings of a document, as GitHub makes them."""
-    text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
-    found = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    plain = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in found)
-    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_links_lead_to_headings(document: Path) -> None:
-    for target, heading in re.findall(r"\]\(([^)#:\s]*)#([^)]+)\)", document.read_text()):
-        other = document.parent / target if target else document
-        assert heading in headings(other), f"{document.name}: {target}#{heading}"
+    linked = {it: {file for file, _, _ in targets(it)} for it in (readme, *indexes)}
+    assert indexes <= linked[readme]
+    assert set(DOCUMENTS) <= {readme}.union(*linked.values())

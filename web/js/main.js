@@ -18,15 +18,19 @@ import { problem } from "./parts/problem.js";
  * @typedef {{ show: (route: router.Route) => void, close: () => void }} Shown
  */
 
-/** @type {Record<string, { title: string, load: () => Promise<{ mount: (place: HTMLElement) => Shown }> }>} */
+/**
+ * Title, page of the documentation, and module of each view.
+ *
+ * @type {Record<string, { title: string, docs: string, load: () => Promise<{ mount: (place: HTMLElement) => Shown }> }>}
+ */
 const VIEWS = {
-  live: { title: "Live", load: () => import("./views/live.js") },
-  scenarios: { title: "Scenarios", load: () => import("./views/scenarios.js") },
-  runs: { title: "Runs", load: () => import("./views/runs.js") },
-  compare: { title: "Compare", load: () => import("./views/compare.js") },
-  figures: { title: "Figures", load: () => import("./views/figures.js") },
-  labs: { title: "Labs", load: () => import("./views/labs.js") },
-  packet: { title: "Packet", load: () => import("./views/packet.js") },
+  live: { title: "Live", docs: "use/dashboard", load: () => import("./views/live.js") },
+  scenarios: { title: "Scenarios", docs: "use/scenarios", load: () => import("./views/scenarios.js") },
+  runs: { title: "Runs", docs: "use/run-store", load: () => import("./views/runs.js") },
+  compare: { title: "Compare", docs: "learn/reading-a-result", load: () => import("./views/compare.js") },
+  figures: { title: "Figures", docs: "reference/scoreboard", load: () => import("./views/figures.js") },
+  labs: { title: "Labs", docs: "use/api-labs", load: () => import("./views/labs.js") },
+  packet: { title: "Packet", docs: "use/p4", load: () => import("./views/packet.js") },
 };
 
 /** @type {{ name: string, shown: Shown } | null} */
@@ -84,6 +88,7 @@ function navigation(active) {
     make("a", { id: `to-${name}`, href: router.link([name]), "aria-current": name === active ? "page" : null }, title),
   );
   fill(byId("views"), ...links);
+  /** @type {HTMLAnchorElement} */ (byId("to-docs")).href = `docs-site/${VIEWS[active].docs}.html`;
 }
 
 /** The link to the job that runs. It stays the same element, so that an update in the middle of a click does not lose it. */

@@ -122,6 +122,7 @@ test-python:
 test-fast: setup ## Run the tests that need no live rack, in minutes
 	@$(PYTEST) -q -m "not live and not slow"
 
+# clippy has the profile of the engine's tests, so that build scripts and macros are built once.
 lint: setup lint-web ## Check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/lint-imports --no-cache --no-logo
@@ -129,7 +130,7 @@ lint: setup lint-web ## Check style and types
 	@$(BIN)/python -m tests.docs_site check
 	@$(BIN)/mypy
 	@cd engine && $(CARGO) fmt --all --check && $(FORMAT_ROLES) --check
-	@$(CARGO) clippy -q --locked --manifest-path $(MANIFEST) --workspace --all-targets -- -D warnings
+	@$(CARGO) clippy -q --locked --profile testing --manifest-path $(MANIFEST) --workspace --all-targets -- -D warnings
 
 fmt: setup $(WEB_TOOLS)/.installed ## Format everything
 	@$(BIN)/ruff check --fix-only . ; $(BIN)/ruff format .

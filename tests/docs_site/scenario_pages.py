@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from netkv import evaluation, resources
@@ -59,7 +60,7 @@ class Pages:
     def _page(self, group: str, names: Sequence[str]) -> str:
         parts = [f"# {_title(group)}\n"]
         for name in names:
-            scenario = loader.load(loader.find(name))
+            scenario = _scenario(name)
             drawn = self._drawn(scenario)
             parts.append(_section(scenario))
             parts.append(f"{drawn.source}\n")
@@ -90,6 +91,11 @@ class Pages:
         result = run_stored(planned, jobs=cores(), resume=True, history=none)
         figures = plots.defined_or_usual(result.records).figures
         return Drawn(figures, f"{command} draws its figures.{documented}")
+
+
+@cache
+def _scenario(name: str) -> Scenario:
+    return loader.load(loader.find(name))
 
 
 def _experiments() -> Iterator[tuple[Evaluation, Experiment]]:
@@ -143,8 +149,6 @@ def _index(groups: Mapping[str, Sequence[str]]) -> str:
         "[scenarios.md](../../use/scenarios.md) explains the files.\n"
     ]
     for group, names in sorted(groups.items(), key=lambda item: item[0] != "general"):
-        rows = [
-            (f"[{name}]({group}.md#{name})", loader.load(loader.find(name)).title) for name in names
-        ]
+        rows = [(f"[{name}]({group}.md#{name})", _scenario(name).title) for name in names]
         parts.append(f"## {_title(group)}\n\n{table(['scenario', 'what it is about'], rows)}")
     return "\n".join(parts)

@@ -15,7 +15,7 @@ LIST = JS / "preload.js"
 ENTRY = "main.js"
 _STATIC = re.compile(r'^(?:import|export) [^;]*?from "(\.[^"]+)";', re.MULTILINE)
 _VIEW = re.compile(
-    r'^  (\w+): \{ title: "\w+", load: \(\) => import\("\./([^"]+)"\) \}', re.MULTILINE
+    r'^  (\w+): \{ title: "\w+", load: \(\) => import\("\./([^"]+)"\),', re.MULTILINE
 )
 _LISTS = re.compile(r"(?<=const MODULES = ).*?(?=;\n)", re.DOTALL)
 

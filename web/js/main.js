@@ -19,18 +19,18 @@ import { problem } from "./parts/problem.js";
  */
 
 /**
- * Title, page of the documentation, and module of each view.
+ * Title, module, and page of the documentation of each view.
  *
- * @type {Record<string, { title: string, docs: string, load: () => Promise<{ mount: (place: HTMLElement) => Shown }> }>}
+ * @type {Record<string, { title: string, load: () => Promise<{ mount: (place: HTMLElement) => Shown }>, docs: string }>}
  */
 const VIEWS = {
-  live: { title: "Live", docs: "use/dashboard", load: () => import("./views/live.js") },
-  scenarios: { title: "Scenarios", docs: "use/scenarios", load: () => import("./views/scenarios.js") },
-  runs: { title: "Runs", docs: "use/run-store", load: () => import("./views/runs.js") },
-  compare: { title: "Compare", docs: "learn/reading-a-result", load: () => import("./views/compare.js") },
-  figures: { title: "Figures", docs: "reference/scoreboard", load: () => import("./views/figures.js") },
-  labs: { title: "Labs", docs: "use/api-labs", load: () => import("./views/labs.js") },
-  packet: { title: "Packet", docs: "use/p4", load: () => import("./views/packet.js") },
+  live: { title: "Live", load: () => import("./views/live.js"), docs: "use/dashboard" },
+  scenarios: { title: "Scenarios", load: () => import("./views/scenarios.js"), docs: "use/scenarios" },
+  runs: { title: "Runs", load: () => import("./views/runs.js"), docs: "use/run-store" },
+  compare: { title: "Compare", load: () => import("./views/compare.js"), docs: "learn/reading-a-result" },
+  figures: { title: "Figures", load: () => import("./views/figures.js"), docs: "reference/scoreboard" },
+  labs: { title: "Labs", load: () => import("./views/labs.js"), docs: "use/api-labs" },
+  packet: { title: "Packet", load: () => import("./views/packet.js"), docs: "use/p4" },
 };
 
 /** @type {{ name: string, shown: Shown } | null} */

@@ -20,19 +20,22 @@ pub enum UserOp<'a> {
 
 impl UserOp<'_> {
     /// The kind of the operation, its keys, and the value that it writes.
-    pub(crate) fn parts(&self) -> Result<(OpKind, &[&[u8]], &[u8]), String> {
-        let (kind, keys, value) = match self {
-            Self::Get(keys) => (OpKind::Read, *keys, &[][..]),
-            Self::Put(key, value) => (OpKind::Update, from_ref(key), *value),
-            Self::Delete(key) => (OpKind::Delete, from_ref(key), &[][..]),
-        };
-        if value.len() > MAX_VALUE {
-            let length = value.len();
-            return Err(format!(
-                "A value of {length} bytes is too long; it may have up to {MAX_VALUE}."
-            ));
+    pub(crate) fn parts(&self) -> (OpKind, &[&[u8]], &[u8]) {
+        match self {
+            Self::Get(keys) => (OpKind::Read, keys, &[]),
+            Self::Put(key, value) => (OpKind::Update, from_ref(key), value),
+            Self::Delete(key) => (OpKind::Delete, from_ref(key), &[]),
         }
-        Ok((kind, keys, value))
+    }
+}
+
+/// Checks the length of a value. An error is a sentence for users.
+pub(crate) fn check_value(value: &[u8]) -> Result<(), String> {
+    match value.len() {
+        ..=MAX_VALUE => Ok(()),
+        length => {
+            Err(format!("A value of {length} bytes is too long; it may have up to {MAX_VALUE}."))
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use super::operation::Operation;
 use crate::common::load::Load;
 use crate::common::senders::Senders;
 use crate::common::source::{Source, Tag};
-use crate::common::user::name_keys;
+use crate::common::user::{check_value, name_keys};
 use crate::kits::multiget::layout::Layout;
 use crate::{ClientConfig, ClientCounts, Completion, Nanos, Outcome, UserOp};
 
@@ -42,7 +42,8 @@ impl Users {
         spare: impl FnOnce() -> Operation,
         layout: &Layout,
     ) -> Result<(), String> {
-        let (kind, keys, value) = op.parts()?;
+        let (kind, keys, value) = op.parts();
+        check_value(value)?;
         if keys.is_empty() {
             self.ended.push(Completion { token, outcome: Outcome::Values(Vec::new()) });
             return Ok(());

@@ -147,9 +147,7 @@ impl<P: Protocol, S: Source<Request>> Client<P, S> {
             (self.requests.len() - 1) as u32
         });
         self.outstanding += 1;
-        // A free slot is empty. To drop what it has, the compiler would first write the request to
-        // the stack, and copy it from there.
-        std::mem::forget(self.requests[slot as usize].replace(request));
+        self.requests[slot as usize] = Some(request);
         self.enter(now, slot, out);
     }
 

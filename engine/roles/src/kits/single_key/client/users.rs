@@ -21,7 +21,7 @@ use super::request::Request;
 use crate::common::load::Load;
 use crate::common::senders::Senders;
 use crate::common::source::{Source, Tag, UnderWay};
-use crate::common::user::name_keys;
+use crate::common::user::{check_value, name_keys};
 use crate::{ClientConfig, ClientCounts, Completion, Nanos, Outcome, UserOp, is_reserved};
 
 /// An operation under way.
@@ -65,7 +65,8 @@ impl Users {
 
     /// See [`crate::UserClient::submit`].
     pub(super) fn submit(&mut self, now: Nanos, token: u64, op: &UserOp<'_>) -> Result<(), String> {
-        let (kind, keys, value) = op.parts()?;
+        let (kind, keys, value) = op.parts();
+        check_value(value)?;
         let mut answers = Vec::with_capacity(keys.len());
         for key in keys {
             answers.push((checked(key)?, None));

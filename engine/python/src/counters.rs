@@ -4,8 +4,8 @@
 //! `outstanding` is the load generator's.
 
 use netkv_roles::registry::{ClientRole, ServerRole};
-use netkv_roles::{Applied, ClientConfig, ClientOptions, ClientStats, Keyspace, ServerOptions};
-use netkv_workload::{Arrivals, Mix, Workload, WorkloadConfig};
+use netkv_roles::{Applied, ClientConfig, ClientOptions, Counts, Keyspace, ServerOptions};
+use netkv_workload::Arrivals;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -26,16 +26,14 @@ pub fn server_counters(py: Python<'_>, role: &str) -> PyResult<Vec<&'static str>
 }
 
 fn of_clients(role: &str) -> Names {
-    let workload = WorkloadConfig::new(1, Mix::YCSB_C, 0);
-    let workload = Workload::new(WorkloadConfig { key_size: KEYSPACE.key_size, ..workload })?;
     let load = ClientConfig::new(1, Arrivals::Closed { outstanding: 0 });
     let options = ClientOptions { load, keyspace: KEYSPACE };
-    let mut client = (ClientRole::named(role)?.new)(&options, workload)?;
-    let mut stats = ClientStats::default();
-    client.take_stats(&mut stats);
-    let of_role = stats.own.iter().copied();
+    let mut client = (ClientRole::named(role)?.users)(&options)?;
+    let mut of_role = Counts::new();
+    client.take_counts(&mut of_role);
     let of_generator = [("outstanding", 0)];
-    Ok(stats.counts.list().chain(of_role).chain(of_generator).map(|(name, _)| name).collect())
+    let of_all = client.counts().list();
+    Ok(of_all.chain(of_role).chain(of_generator).map(|(name, _)| name).collect())
 }
 
 fn of_servers(role: &str) -> Names {

@@ -2,11 +2,11 @@
 
 use netkv_roles::registry;
 use netkv_roles::{
-    Actions, Backoff, Client, ClientConfig, ClientOptions, Keyspace, MemoryStore, Nanos, Server,
-    ServerOptions, UserOp,
+    Actions, Backoff, ClientConfig, ClientOptions, Keyspace, MemoryStore, Nanos, Server,
+    ServerOptions, UserClient, UserOp,
 };
 use netkv_wire::Key;
-use netkv_workload::{Arrivals, Mix, ValueSize, Workload, WorkloadConfig};
+use netkv_workload::{Arrivals, ValueSize};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -126,7 +126,7 @@ impl ServerRole {
 /// One client, which is given single operations; see `_engine.pyi`.
 #[pyclass(module = "netkv._engine")]
 pub struct ClientRole {
-    client: Box<dyn Client>,
+    client: Box<dyn UserClient>,
 }
 
 #[pymethods]
@@ -151,10 +151,7 @@ impl ClientRole {
             ..ClientConfig::new(1, Arrivals::Closed { outstanding: 0 })
         };
         let keyspace = Keyspace { servers, racks: 1, key_size: KEY_SIZE };
-        // With 0 outstanding operations nothing is drawn from the workload.
-        let workload = Workload::new(WorkloadConfig::new(1, Mix::YCSB_C, 0));
-        let client =
-            workload.and_then(|workload| (role.new)(&ClientOptions { load, keyspace }, workload));
+        let client = (role.users)(&ClientOptions { load, keyspace });
         Ok(Self { client: client.map_err(PyValueError::new_err)? })
     }
 

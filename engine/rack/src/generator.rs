@@ -3,7 +3,7 @@
 
 use std::any::Any;
 
-use netkv_roles::{Actions, Client, ClientStats, Nanos, Summary, VerifyReport, Violation};
+use netkv_roles::{Actions, ClientStats, LoadClient, Nanos, Summary, VerifyReport, Violation};
 use netkv_workload::{Arrivals, Shift, Workload};
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::saturation::Saturation;
 
 /// The clients of a process and the phase of the run.
 pub struct Generator {
-    client: Box<dyn Client>,
+    client: Box<dyn LoadClient>,
     /// Frames to send, until the driver takes them.
     actions: Box<Actions>,
     phase: PhaseName,
@@ -74,7 +74,7 @@ impl Generator {
         let workload = Workload::new(config.workload())?;
         let shifts = config.shifts()?;
         Ok(Self {
-            client: (config.role.new)(&options, workload)?,
+            client: (config.role.load)(&options, workload)?,
             actions: Box::default(),
             phase: PhaseName::Idle,
             sampled_at: now,
@@ -101,10 +101,10 @@ impl Generator {
                 self.client.set_arrivals(now, arrivals, &mut self.actions);
             }
             Command::Crash {} => self.client.crash(now, &mut self.actions),
-            Command::Shift(shift) => self.client.workload_mut().shift(shift.into())?,
+            Command::Shift(shift) => self.client.load_mut().workload.shift(shift.into())?,
             Command::Hottest { n } => {
                 let hex = |key: [u8; 16]| key.map(|byte| format!("{byte:02x}")).concat();
-                let keys: Vec<String> = self.client.workload().hottest(n).map(hex).collect();
+                let keys: Vec<String> = self.client.load().workload.hottest(n).map(hex).collect();
                 return Ok(json!({ "keys": keys }));
             }
         }
@@ -119,7 +119,7 @@ impl Generator {
                     self.client.start(now, &mut self.actions);
                 }
             }
-            PhaseName::Drain | PhaseName::Idle => self.client.pause(),
+            PhaseName::Drain | PhaseName::Idle => self.client.load_mut().pause(),
             PhaseName::Verify => {
                 self.verification_reads = 0;
                 self.client.verify(now, &mut self.actions);
@@ -147,7 +147,7 @@ impl Generator {
 
     /// Operations completed and lost since the start.
     fn ended(&self) -> (u64, u64) {
-        let counts = &self.client.stats().counts;
+        let counts = self.client.counts();
         (self.sampled.0 + counts.completed, self.sampled.1 + counts.lost)
     }
 
@@ -183,7 +183,7 @@ impl Generator {
         if let Some(shifts) = self.shifts.as_mut().filter(|shifts| shifts.next <= now) {
             shifts.next += shifts.every;
             let shift = shifts.shift;
-            self.client.workload_mut().shift(shift)?;
+            self.client.load_mut().workload.shift(shift)?;
         }
         let (completed, lost) = self.ended();
         if let Some(saturation) = self.saturation.as_mut().filter(|it| it.next() <= now)
@@ -225,13 +225,14 @@ impl Generator {
             self.verification_reads += counts.requests - counts.retries;
         }
         let outstanding = self.client.outstanding();
+        let judge = &self.client.load().judge;
         Sample {
             interval,
             phase: self.phase,
             outstanding,
             verified: self.client.verified(),
             read_back: self.verification_reads.saturating_sub(outstanding as u64),
-            history: sample::history(self.client.as_ref()),
+            history: judge.history().map(|summary| (summary, judge.violations())),
             stats: std::mem::take(&mut self.spare),
         }
     }

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-use netkv_roles::{Client, ClientStats, Nanos, SECOND, Summary, VerifyReport, Violation};
+use netkv_roles::{ClientStats, Nanos, SECOND, Summary, VerifyReport, Violation};
 use serde_json::{Value, json};
 
 /// A sample of `interval`; `verified` is the report of a finished verification.
@@ -27,12 +27,7 @@ pub fn document(stats: &ClientStats, interval: Nanos, verified: Option<VerifyRep
     document
 }
 
-/// The checker's summary and violations since the start, for [`add_history`].
-pub fn history(client: &dyn Client) -> Option<(Summary, Vec<Violation>)> {
-    client.history().map(|summary| (summary, client.violations()))
-}
-
-/// Adds the checker's findings to a sample: whether the history is linearizable, and the first
+/// Adds the checker's findings since the start to a sample: whether the history is linearizable, and the first
 /// violations. `linearizable` is null if nothing was checked, or if there is no violation but some
 /// keys could not be checked.
 pub fn add_history(document: &mut Value, history: Option<(Summary, Vec<Violation>)>) {

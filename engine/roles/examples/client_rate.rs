@@ -6,7 +6,9 @@
 use std::time::{Duration, Instant};
 
 use netkv_roles::registry::ClientRole;
-use netkv_roles::{Actions, Client, ClientConfig, ClientOptions, Keyspace, Nanos, initial_value};
+use netkv_roles::{
+    Actions, ClientConfig, ClientOptions, Keyspace, LoadClient, Nanos, initial_value,
+};
 use netkv_wire::{
     CONTROLLER_IP, FrameView, Message, Op, Sequence, Stamp, Status, bits, client_ip, write_frame,
 };
@@ -52,7 +54,7 @@ impl Rack {
     }
 }
 
-fn client(role: &str, writes: f64, check: bool) -> Box<dyn Client> {
+fn client(role: &str, writes: f64, check: bool) -> Box<dyn LoadClient> {
     let workload = WorkloadConfig {
         value_size: ValueSize::Fixed(VALUE),
         ..WorkloadConfig::new(KEYS, Mix::writes(writes, 0.0), 1)
@@ -62,11 +64,11 @@ fn client(role: &str, writes: f64, check: bool) -> Box<dyn Client> {
     let keyspace = Keyspace { servers: 1, racks: 1, key_size: 16 };
     let role = ClientRole::named(role).expect("the registry has it");
     let workload = Workload::new(workload).expect("the workload is valid");
-    (role.new)(&ClientOptions { load, keyspace }, workload).expect("the configuration is valid")
+    (role.load)(&ClientOptions { load, keyspace }, workload).expect("the configuration is valid")
 }
 
 /// The controller answers HELLO.
-fn register(client: &mut dyn Client, out: &mut Actions) {
+fn register(client: &mut dyn LoadClient, out: &mut Actions) {
     client.poll(0, out);
     let mut reply = Vec::new();
     for frame in out.frames() {

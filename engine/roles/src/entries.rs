@@ -4,7 +4,7 @@ use netkv_workload::Workload;
 
 use crate::options::{ClientOptions, CoordinatorOptions, Keyspace, ServerOptions};
 use crate::records::Keying;
-use crate::{Applied, Client, Coordinator, Frames, Nanos, Server};
+use crate::{Applied, Coordinator, Frames, LoadClient, Nanos, Server, UserClient};
 
 /// The roles of a kit or a scheme.
 #[derive(Clone, Copy)]
@@ -23,8 +23,10 @@ pub type Made<R> = Result<Box<R>, String>;
 
 /// Makes a server that starts now over a store that has applied these writes.
 pub type Restore = dyn Fn(&ServerOptions, Nanos, &Applied) -> Made<dyn Server> + Sync;
-/// Makes clients that start no operation yet.
-pub type NewClient = dyn Fn(&ClientOptions, Workload) -> Made<dyn Client> + Sync;
+/// Makes clients with a load, which start no operation yet.
+pub type NewLoadClient = dyn Fn(&ClientOptions, Workload) -> Made<dyn LoadClient> + Sync;
+/// Makes clients of users.
+pub type NewUserClient = dyn Fn(&ClientOptions) -> Made<dyn UserClient> + Sync;
 
 /// A role of servers.
 pub struct ServerEntry {
@@ -44,8 +46,10 @@ pub struct ServerEntry {
 pub struct ClientEntry {
     /// Its name in configurations.
     pub name: &'static str,
-    /// Clients that start no operation yet.
-    pub new: &'static NewClient,
+    /// Clients with a load, which start no operation yet.
+    pub load: &'static NewLoadClient,
+    /// Clients of users.
+    pub users: &'static NewUserClient,
 }
 
 /// A role of coordinators.

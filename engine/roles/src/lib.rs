@@ -22,7 +22,7 @@ pub use netkv_checker::{Summary, Violation, ViolationKind, WriteId};
 
 pub use common::actions::{Actions, CallId, StoreCall, StoreOp, StoreResult};
 pub use common::applied::{Applied, Block, Origin};
-pub use common::load::{ClientConfig, VerifyReport};
+pub use common::load::{ClientConfig, Load, VerifyReport};
 pub use common::memory::MemoryStore;
 pub use common::request_numbers::{FORGET, MAX_DEADLINE, WINDOW, first_request};
 pub use common::slots::Slots;
@@ -31,10 +31,10 @@ pub use common::time::{MILLISECOND, Nanos, SECOND};
 pub use common::timers::Backoff;
 pub use common::user::{Completion, Outcome, UserOp};
 pub use common::value::{fill_value, initial_value, read_writer};
-pub use entries::{ClientEntry, CoordinatorEntry, Made, NewClient, Restore, ServerEntry};
+pub use entries::{ClientEntry, CoordinatorEntry, Made, Restore, ServerEntry};
 pub use options::{ClientOptions, CoordinatorOptions, Keyspace, ServerOptions};
 pub use records::{RESERVED, is_reserved};
-pub use role::{Client, Coordinator, Frames, Server, Work};
+pub use role::{Client, Coordinator, Frames, LoadClient, Server, UserClient, Work};
 
 /// Declares the modules of the schemes, and lists their roles.
 macro_rules! schemes {

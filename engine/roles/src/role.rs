@@ -5,12 +5,12 @@
 
 use std::any::Any;
 
-use netkv_checker::{Summary, Violation};
 use netkv_wire::Key;
-use netkv_workload::{Arrivals, Workload};
+use netkv_workload::Arrivals;
 
 use crate::{
-    Actions, CallId, ClientStats, Completion, Counts, Nanos, StoreResult, UserOp, VerifyReport,
+    Actions, CallId, ClientCounts, ClientStats, Completion, Counts, Load, Nanos, StoreResult,
+    UserOp, VerifyReport,
 };
 
 /// A storage server: it serves the requests of clients from its store.
@@ -42,7 +42,8 @@ pub trait Server: Send + Sync {
     fn counts(&self) -> Counts;
 }
 
-/// The clients of a process: a load generator, and the operations that users submit.
+/// The clients of a process. Their operations come from a load ([`LoadClient`]) or from users
+/// ([`UserClient`]).
 pub trait Client: Send + Sync {
     /// Handles a frame; pushes the resulting actions onto `out`.
     fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions);
@@ -60,36 +61,20 @@ pub trait Client: Send + Sync {
     /// When to call [`Client::poll`], if nothing happens before.
     fn deadline(&self) -> Option<Nanos>;
 
-    /// Starts or continues the load.
-    fn start(&mut self, now: Nanos, out: &mut Actions);
-
-    /// Starts no more operations of the load; those under way end. See [`Client::outstanding`].
-    fn pause(&mut self);
-
-    /// Changes the arrivals: another rate, or another number outstanding.
-    fn set_arrivals(&mut self, now: Nanos, arrivals: Arrivals, out: &mut Actions);
-
     /// Operations under way.
     fn outstanding(&self) -> usize;
 
-    /// The workload: its most popular keys and its mix of operations.
-    fn workload(&self) -> &Workload;
+    /// Counts that all protocols have, since the start or the last [`LoadClient::take_stats`].
+    fn counts(&self) -> &ClientCounts;
 
-    /// The workload, to shift popularity.
-    fn workload_mut(&mut self) -> &mut Workload;
-
-    /// Counters since the last [`Client::take_stats`].
-    fn stats(&self) -> &ClientStats;
-
-    /// Moves the counters since the last call into `into`, whose content is replaced, and appends
-    /// the gauges of the protocol.
-    fn take_stats(&mut self, into: &mut ClientStats);
+    /// Appends the counts of the protocol since the last call, and its gauges.
+    fn take_counts(&mut self, _into: &mut Counts) {}
 
     /// Appends the current gauges of the protocol.
     fn add_gauges(&self, _into: &mut Counts) {}
 
     /// The process crashes and is restarted at once: requests under way and the state in memory are
-    /// lost. The load goes on, and the history is still judged.
+    /// lost. A load goes on, and the history is still judged.
     fn crash(&mut self, now: Nanos, out: &mut Actions);
 
     /// Ends the load and deregisters, if the protocol has a registration. See [`Client::has_left`].
@@ -99,22 +84,55 @@ pub trait Client: Send + Sync {
     fn has_left(&self) -> bool {
         true
     }
+}
+
+/// Clients whose operations come from a load.
+pub trait LoadClient: Client {
+    /// The load: its workload, and what its history shows.
+    fn load(&self) -> &Load;
+
+    /// The load, to pause it or to change its workload.
+    fn load_mut(&mut self) -> &mut Load;
+
+    /// Starts as many operations as may run now.
+    fn fill(&mut self, now: Nanos, out: &mut Actions);
+
+    /// Starts or continues the load.
+    fn start(&mut self, now: Nanos, out: &mut Actions) {
+        self.load_mut().start(now);
+        self.fill(now, out);
+    }
+
+    /// Changes the arrivals: another rate, or another number outstanding.
+    fn set_arrivals(&mut self, now: Nanos, arrivals: Arrivals, out: &mut Actions) {
+        self.load_mut().set_arrivals(now, arrivals);
+        self.fill(now, out);
+    }
+
+    /// Moves the counters since the last call into `into`, whose content is replaced, and appends
+    /// those of the protocol.
+    fn take_stats(&mut self, into: &mut ClientStats) {
+        std::mem::swap(&mut self.load_mut().stats, into);
+        self.load_mut().stats.clear();
+        self.take_counts(&mut into.own);
+    }
 
     /// Starts no more operations and reads back every key that was written, once those under way
-    /// have ended. See [`Client::verified`].
-    fn verify(&mut self, now: Nanos, out: &mut Actions);
+    /// have ended. See [`LoadClient::verified`].
+    fn verify(&mut self, now: Nanos, out: &mut Actions) {
+        self.load_mut().verify();
+        self.fill(now, out);
+    }
 
     /// The report of the verification, once it has ended.
-    fn verified(&self) -> Option<VerifyReport>;
+    fn verified(&self) -> Option<VerifyReport> {
+        self.load().verification.as_ref()?.report(self.outstanding())
+    }
+}
 
-    /// The checker's verdict over everything so far; `None` if reads are not judged.
-    fn history(&self) -> Option<Summary>;
-
-    /// The first violations of linearizability, with the operations that prove them. Times are
-    /// those of the driver.
-    fn violations(&self) -> Vec<Violation>;
-
-    /// Submits an operation of a user; [`Client::completions`] returns its outcome with `token`.
+/// Clients whose operations users submit.
+pub trait UserClient: Client {
+    /// Submits an operation; [`UserClient::completions`] returns its outcome with `token`.
     ///
     /// # Errors
     ///
@@ -127,7 +145,7 @@ pub trait Client: Send + Sync {
         out: &mut Actions,
     ) -> Result<(), String>;
 
-    /// Moves the users' operations that have ended to the end of `into`.
+    /// Moves the operations that have ended to the end of `into`.
     fn completions(&mut self, into: &mut Vec<Completion>);
 }
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use netkv_roles::kits::single_key::{SingleKeyFrames, foreign};
+use netkv_roles::kits::single_key::client::Users;
+use netkv_roles::kits::single_key::{Client, SingleKeyFrames, foreign};
 use netkv_roles::records::Keying;
 use netkv_roles::registry::{Loader, set_loader};
-use netkv_roles::{Applied, ClientEntry, ClientOptions, Restore, ServerEntry, ServerOptions};
+use netkv_roles::{Applied, ClientEntry, ClientOptions, Load, Restore, ServerEntry, ServerOptions};
 use pyo3::prelude::*;
 
 use super::client::ClientRole;
@@ -75,8 +76,13 @@ fn server_entry(name: &'static str) -> Result<ServerEntry, String> {
 
 fn client_entry(name: &'static str) -> Result<ClientEntry, String> {
     load("clients", name, |_, _| Ok(()))?;
-    let new = Box::leak(Box::new(move |options: &ClientOptions, workload| {
-        foreign::client(ClientRole::new(name)?, options, workload)
+    let load = Box::leak(Box::new(move |options: &ClientOptions, workload| {
+        let protocol = foreign::client(ClientRole::new(name)?, options)?;
+        Ok(Box::new(Client::with(protocol, &options.load, Load::new(options.load, workload))?) as _)
     }));
-    Ok(ClientEntry { name, new })
+    let users = Box::leak(Box::new(move |options: &ClientOptions| {
+        let protocol = foreign::client(ClientRole::new(name)?, options)?;
+        Ok(Box::new(Client::with(protocol, &options.load, Users::new(options.load))?) as _)
+    }));
+    Ok(ClientEntry { name, load, users })
 }

@@ -18,7 +18,7 @@ mod role;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use netkv_roles::{Client, Completion, Counts, Nanos};
+use netkv_roles::{Completion, Counts, Nanos, UserClient};
 
 pub use role::{OwnedKey, OwnedOp, SessionConfig};
 
@@ -51,7 +51,7 @@ struct Shared {
 pub struct Session {
     shared: Arc<Shared>,
     /// `None` once the thread owns them.
-    parts: Mutex<Option<(Socket, Box<dyn Client>)>>,
+    parts: Mutex<Option<(Socket, Box<dyn UserClient>)>>,
     worker: Worker,
 }
 
@@ -158,7 +158,7 @@ impl Session {
 struct Loop<'a> {
     shared: &'a Shared,
     endpoint: Endpoint<'a, Socket>,
-    client: Box<dyn Client>,
+    client: Box<dyn UserClient>,
     submitted: Vec<(u64, OwnedOp)>,
     completed: Vec<Completion>,
     gauges: Counts,
@@ -166,7 +166,11 @@ struct Loop<'a> {
 }
 
 impl<'a> Loop<'a> {
-    fn new(shared: &'a Shared, endpoint: Endpoint<'a, Socket>, client: Box<dyn Client>) -> Self {
+    fn new(
+        shared: &'a Shared,
+        endpoint: Endpoint<'a, Socket>,
+        client: Box<dyn UserClient>,
+    ) -> Self {
         let (submitted, completed, gauges) = (Vec::new(), Vec::new(), Counts::new());
         Self { shared, endpoint, client, submitted, completed, gauges, leaving: false }
     }
@@ -229,7 +233,7 @@ impl<'a> Loop<'a> {
         // Before the list is locked: a role in Python waits here for the interpreter lock.
         self.gauges.clear();
         self.client.add_gauges(&mut self.gauges);
-        let counts = &self.client.stats().counts;
+        let counts = self.client.counts();
         self.gauges.extend([("reads", counts.reads), ("hits", counts.hits)]);
         std::mem::swap(&mut *lock(&self.shared.gauges), &mut self.gauges);
         self.client.completions(&mut self.completed);

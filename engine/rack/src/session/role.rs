@@ -4,10 +4,10 @@ use std::net::SocketAddrV4;
 
 use netkv_roles::registry::ClientRole;
 use netkv_roles::{
-    Actions, Backoff, Client, ClientConfig, ClientOptions, Completion, Keyspace, Nanos, Outcome,
-    UserOp, first_request,
+    Actions, Backoff, ClientConfig, ClientOptions, Completion, Keyspace, Nanos, Outcome,
+    UserClient, UserOp, first_request,
 };
-use netkv_workload::{Arrivals, Mix, Workload, WorkloadConfig};
+use netkv_workload::Arrivals;
 use serde::Deserialize;
 use smallvec::SmallVec;
 
@@ -39,7 +39,7 @@ impl SessionConfig {
     /// # Errors
     ///
     /// A sentence about an invalid number or time.
-    pub(super) fn client(&self, unix_nanos: u128) -> Result<Box<dyn Client>, String> {
+    pub(super) fn client(&self, unix_nanos: u128) -> Result<Box<dyn UserClient>, String> {
         let initial = nanos("retry_s", self.retry_s)?;
         let load = ClientConfig {
             first_client: self.client,
@@ -49,11 +49,7 @@ impl SessionConfig {
             check: false,
             ..ClientConfig::new(1, Arrivals::Closed { outstanding: 0 })
         };
-        // The role needs a workload, but with 0 outstanding operations it draws none from it.
-        let workload = WorkloadConfig::new(1, Mix::YCSB_C, 0);
-        let workload =
-            Workload::new(WorkloadConfig { key_size: self.keyspace.key_size, ..workload })?;
-        (self.role.new)(&ClientOptions { load, keyspace: self.keyspace }, workload)
+        (self.role.users)(&ClientOptions { load, keyspace: self.keyspace })
     }
 }
 
@@ -77,7 +73,7 @@ impl OwnedOp {
         &self,
         now: Nanos,
         token: u64,
-        client: &mut dyn Client,
+        client: &mut dyn UserClient,
         out: &mut Actions,
     ) -> Option<Completion> {
         let taken = match self {

@@ -91,7 +91,7 @@ MULTIGET: [
     }
     /// Client: the value of a key that is named twice is returned once.
     ClientAnswersRepeatsOnce {
-        choice "kits/multiget/client/submission.rs": "«operation.firsts.iter().map(value).collect()»"
+        choice "kits/multiget/client/users.rs": "«operation.firsts.iter().map(value).collect()»"
             => "(0..operation.keys.len()).map(|first| value(&first)).collect()";
     }
     /// Client: an operation ends at its deadline with the answers so far.

@@ -79,10 +79,11 @@ SINGLE_KEY: [
     /// Client: a write with unknown effect counts as done.
     ClientTakesUnknownAsDone {
         choice "kits/single_key/client/requests.rs":
-            "self.stats.counts.unknown += 1;
-                «self.give_up(slot, &request);
-                return;»"
-            => "refused = false;";
+            "Status::Unknown if !reads => «self.source.on_unknown(&mut request)»,"
+            => "{
+                self.note_answer(now, &mut request, frame);
+                self.source.on_done(now, &request, true, hit, false);
+            }";
     }
     /// Client: a retransmitted request is stamped with the incarnation at the time of the
     /// retransmission.

@@ -6,12 +6,13 @@ use netkv_wire::server_ip;
 
 use crate::Actions;
 use crate::entries::{ClientEntry, Roles};
-use crate::kits::multiget::{Architecture, Layout, Operation, Part, RequestWriter, client};
+use crate::kits::multiget::{Architecture, Layout, Operation, Part, RequestWriter, load_client, user_client};
 
 pub(crate) const ROLES: Roles = Roles {
     clients: &[ClientEntry {
         name: "climc",
-        new: &|options, workload| client(&CliMc, options, workload),
+        load: &|options, workload| load_client(&CliMc, options, workload),
+        users: &|options| user_client(&CliMc, options),
     }],
     ..Roles::NONE
 };

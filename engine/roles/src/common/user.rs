@@ -2,6 +2,10 @@
 //! outcomes.
 
 use std::fmt::Write as _;
+use std::slice::from_ref;
+
+use netkv_wire::MAX_VALUE;
+use netkv_workload::OpKind;
 
 /// An operation of a user. Each client has its own limits of keys and values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +16,27 @@ pub enum UserOp<'a> {
     Put(&'a [u8], &'a [u8]),
     /// Delete a key.
     Delete(&'a [u8]),
+}
+
+impl UserOp<'_> {
+    /// The kind of the operation, its keys, and the value that it writes.
+    pub(crate) fn parts(&self) -> (OpKind, &[&[u8]], &[u8]) {
+        match self {
+            Self::Get(keys) => (OpKind::Read, keys, &[]),
+            Self::Put(key, value) => (OpKind::Update, from_ref(key), value),
+            Self::Delete(key) => (OpKind::Delete, from_ref(key), &[]),
+        }
+    }
+}
+
+/// Checks the length of a value. An error is a sentence for users.
+pub(crate) fn check_value(value: &[u8]) -> Result<(), String> {
+    match value.len() {
+        ..=MAX_VALUE => Ok(()),
+        length => {
+            Err(format!("A value of {length} bytes is too long; it may have up to {MAX_VALUE}."))
+        }
+    }
 }
 
 /// How an operation ended.

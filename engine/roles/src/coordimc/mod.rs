@@ -9,7 +9,7 @@ use netkv_wire::multiget::{COORDINATOR_IP, keys_that_fit};
 
 use crate::Actions;
 use crate::entries::{ClientEntry, CoordinatorEntry, Roles};
-use crate::kits::multiget::{Architecture, Layout, Operation, Part, RequestWriter, client};
+use crate::kits::multiget::{Architecture, Layout, Operation, Part, RequestWriter, load_client, user_client};
 pub use config::{CoordinatorConfig, CoordinatorStats};
 pub use coordinator::Coordinator;
 
@@ -18,7 +18,8 @@ const NAME: &str = "coordimc";
 pub(crate) const ROLES: Roles = Roles {
     clients: &[ClientEntry {
         name: NAME,
-        new: &|options, workload| client(&CoordiMc, options, workload),
+        load: &|options, workload| load_client(&CoordiMc, options, workload),
+        users: &|options| user_client(&CoordiMc, options),
     }],
     coordinators: &[CoordinatorEntry {
         name: NAME,

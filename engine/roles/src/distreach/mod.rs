@@ -4,25 +4,17 @@
 
 use netkv_wire::{FrameView, MAX_CACHED_VALUE, Sequence, Stamp, is_newer};
 
-use crate::entries::{ClientEntry, Roles};
+use crate::entries::Roles;
 use crate::kits::single_key;
-use crate::kits::single_key::client::{Protocol, Verdict};
+use crate::kits::single_key::client::{self, Protocol, Verdict};
 use crate::kits::write_back::clients::{WINDOW, check_clients};
 use crate::{ClientConfig, Counts};
 
 /// The clients of a process.
 pub type Client = single_key::Client<DistReach>;
 
-pub(crate) const ROLES: Roles = Roles {
-    clients: &[ClientEntry {
-        name: "distreach",
-        new: &|options, workload| {
-            let config = ClientConfig { window: WINDOW, ..options.load };
-            Ok(Box::new(Client::new(config, workload)?))
-        },
-    }],
-    ..Roles::NONE
-};
+pub(crate) const ROLES: Roles =
+    Roles { clients: &[client::role::<DistReach>("distreach")], ..Roles::NONE };
 
 /// The state of a client process.
 #[derive(Debug)]
@@ -32,6 +24,8 @@ pub struct DistReach {
 }
 
 impl Protocol for DistReach {
+    const WINDOW: u32 = WINDOW;
+
     fn new(config: &ClientConfig) -> Result<Self, String> {
         check_clients(config, "DistReach")?;
         Ok(Self { incarnation: 0 })

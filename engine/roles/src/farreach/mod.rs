@@ -13,28 +13,21 @@ mod release;
 
 use netkv_wire::{FrameView, Key, MAX_CACHED_VALUE, Op, Sequence, Stamp, Status, bits};
 
-use crate::entries::{ClientEntry, Roles};
+use crate::common::source::Source;
+use crate::entries::Roles;
 use crate::kits::single_key;
-use crate::kits::single_key::client::{Protocol, Verdict};
+use crate::kits::single_key::client::{self, Protocol, Request, Verdict};
 use crate::kits::write_back::clients::{WINDOW, check_clients};
-use crate::{Actions, ClientConfig, Counts, Nanos};
+use crate::{Actions, ClientConfig, Counts, Load, Nanos};
 pub use preserved::Preserved;
 use preserved::Records;
 use registration::Registration;
 
 /// The clients of a process.
-pub type Client = single_key::Client<FarReach>;
+pub type Client<S = Load> = single_key::Client<FarReach, S>;
 
-pub(crate) const ROLES: Roles = Roles {
-    clients: &[ClientEntry {
-        name: "farreach",
-        new: &|options, workload| {
-            let config = ClientConfig { window: WINDOW, ..options.load };
-            Ok(Box::new(Client::new(config, workload)?))
-        },
-    }],
-    ..Roles::NONE
-};
+pub(crate) const ROLES: Roles =
+    Roles { clients: &[client::role::<FarReach>("farreach")], ..Roles::NONE };
 
 /// The state of a client process of a write-back cache.
 #[derive(Debug)]
@@ -71,7 +64,7 @@ fn of_switch(frame: &FrameView<'_>) -> Option<Stamp> {
     (frame.cache_hit() || stamp.bits & bits::EMBEDDED != 0).then_some(stamp)
 }
 
-impl Client {
+impl<S: Source<Request>> Client<S> {
     /// The preserved records: those that, as far as the clients know, only the switch has.
     pub fn preserved(&self) -> Preserved {
         self.protocol.records.gauge()
@@ -84,6 +77,8 @@ impl Client {
 }
 
 impl Protocol for FarReach {
+    const WINDOW: u32 = WINDOW;
+
     fn new(config: &ClientConfig) -> Result<Self, String> {
         check_clients(config, "FarReach")?;
         let ClientConfig { first_client, first_request, retry, .. } = *config;

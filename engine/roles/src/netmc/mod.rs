@@ -11,13 +11,14 @@ use netkv_wire::server_ip;
 use crate::Actions;
 use crate::entries::{ClientEntry, Roles};
 use crate::kits::multiget::{
-    Architecture, Layout, Operation, Part, RequestWriter, client, key_bits,
+    Architecture, Layout, Operation, Part, RequestWriter, key_bits, load_client, user_client,
 };
 
 pub(crate) const ROLES: Roles = Roles {
     clients: &[ClientEntry {
         name: "netmc",
-        new: &|options, workload| client(&NetMc, options, workload),
+        load: &|options, workload| load_client(&NetMc, options, workload),
+        users: &|options| user_client(&NetMc, options),
     }],
     ..Roles::NONE
 };

@@ -15,8 +15,8 @@ use netkv_roles::kits::single_key::server::Protocol;
 use netkv_roles::kits::single_key::{Server, ServerConfig};
 use netkv_roles::mutation::{Chosen, choose};
 use netkv_roles::{
-    Actions, Backoff, Client as _, ClientConfig, MILLISECOND, MemoryStore, Mutation, Nanos, SECOND,
-    Server as _, StoreOp, StoreResult, WriteId, read_writer,
+    Actions, Backoff, Client as _, ClientConfig, LoadClient as _, MILLISECOND, MemoryStore,
+    Mutation, Nanos, SECOND, Server as _, StoreOp, StoreResult, WriteId, read_writer,
 };
 use netkv_wire::{FrameView, Ip, Key, Op, Status, client_of_ip};
 use netkv_workload::{Arrivals, Mix, ValueSize, Workload, WorkloadConfig, key_of};
@@ -67,7 +67,7 @@ pub trait Scheme: Sized + 'static {
     const PROGRAMS: &'static [&'static str];
     /// The numbers of pipelines that a script is played with; without a protection, only the first.
     const PIPELINES: &'static [usize];
-    type Client: netkv_roles::Client;
+    type Client: netkv_roles::LoadClient;
     type Protocol: Protocol;
     type Switch: RackSwitch;
     /// The state of the controller.
@@ -180,7 +180,7 @@ impl<S: Scheme> Rack<S> {
     /// A client process (from 0) starts an operation. Returns its frame.
     pub fn begin(&mut self, process: usize, key: Key, mix: Mix, size: usize) -> Frame {
         let client = &mut self.clients[process];
-        let workload = client.workload_mut();
+        let workload = &mut client.load_mut().workload;
         workload.set_mix(mix).unwrap();
         workload.set_value_size(ValueSize::Fixed(size)).unwrap();
         while workload.clone().draw().key != key {

@@ -4,7 +4,7 @@ use netkv_roles::distcache::DistCache;
 use netkv_roles::kits::plain::Client;
 use netkv_roles::kits::single_key::ServerConfig;
 use netkv_roles::kits::write_through::Config;
-use netkv_roles::{Actions, Backoff, Client as _, MILLISECOND};
+use netkv_roles::{Actions, Backoff, Client as _, LoadClient as _, MILLISECOND};
 use netkv_wire::Op;
 
 use super::control::{Control, ScriptFault};
@@ -70,7 +70,7 @@ impl Scheme for Layered {
             rack.wait(10 * MILLISECOND);
         }
         let report = rack.clients[0].verified().unwrap_or_default();
-        let counts = rack.clients[0].stats().counts;
+        let counts = *rack.clients[0].counts();
         let harms = [
             (Harm::StaleRead, counts.stale_reads > 0 || !rack.is_linearizable()),
             (Harm::WrongValue, counts.phantom_reads > 0),

@@ -1,9 +1,9 @@
 //! Conditional SETs: they take effect only if the item has the version that a read returned.
 
-use netkv_roles::Backoff;
 use netkv_roles::kits::plain::Plain;
 use netkv_roles::kits::single_key;
 use netkv_roles::kits::single_key::client::Protocol;
+use netkv_roles::{Backoff, Client as _};
 use netkv_wire::{FrameView, Key, Message, Op, Stamp, Status, write_frame};
 
 use super::*;
@@ -119,7 +119,7 @@ fn conditional_load_has_conflicts_and_is_linearizable() {
         assert_eq!((counts.errors, counts.malformed, counts.lost), (0, 0, 0));
         assert_eq!(counts.conflicts, refused);
         assert!(refused > 10 && conditional > 2 * refused, "{refused} of {conditional} refused");
-        let history = rack.client.history().unwrap();
+        let history = rack.client.load().judge.history().unwrap();
         assert_eq!((history.violations, history.linearizable()), (0, Some(true)));
     }
 }
@@ -146,7 +146,7 @@ fn read_of_a_refused_value_is_a_violation() {
     }
     let counts = rack.counts().counts;
     assert!(hidden > 100 && counts.phantom_reads > hidden / 4, "{counts:?}");
-    assert_eq!(rack.client.history().unwrap().linearizable(), Some(false));
+    assert_eq!(rack.client.load().judge.history().unwrap().linearizable(), Some(false));
 }
 
 /// Netkv's own frames with conditional writes, whose requests are sent again.
@@ -185,17 +185,21 @@ fn refusal_of_a_write_sent_again_leaves_it_undecided() {
         let frame = FrameView::parse(&write).unwrap();
         assert_eq!(frame.op(), Op::Put);
         give(&mut client, 10 * MILLISECOND, &frame.reply(Status::Conflict));
-        client.workload_mut().set_mix(Mix::YCSB_C).unwrap();
+        client.load_mut().workload.set_mix(Mix::YCSB_C).unwrap();
         let mut out = Actions::new();
-        client.pause();
+        client.load_mut().pause();
         client.verify(11 * MILLISECOND, &mut out);
         let read = out.frames().find(|it| FrameView::parse(it).unwrap().op() == Op::Get);
         let read = FrameView::parse(read.unwrap()).unwrap();
         give(&mut client, 12 * MILLISECOND, &read.reply(Status::Ok).with_value(frame.value()));
         // If the write was sent once, its value must not be there.
         let violations = u64::from(copies == 1);
-        assert_eq!(client.history().unwrap().violations, violations, "{copies} copies");
-        assert_eq!(client.stats().counts.conflicts, 1);
+        assert_eq!(
+            client.load().judge.history().unwrap().violations,
+            violations,
+            "{copies} copies"
+        );
+        assert_eq!(client.counts().conflicts, 1);
     }
 }
 

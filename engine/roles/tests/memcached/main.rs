@@ -4,7 +4,7 @@ mod conditional;
 
 use netkv_roles::registry::{ClientRole, ServerRole};
 use netkv_roles::{
-    Actions, Applied, Client, ClientConfig, ClientOptions, ClientStats, Keyspace, MILLISECOND,
+    Actions, Applied, ClientConfig, ClientOptions, ClientStats, Keyspace, LoadClient, MILLISECOND,
     MemoryStore, Nanos, Server, ServerOptions,
 };
 use netkv_wire::memcached::{CLIENT_PORT, Opcode, Reply, Request, status};
@@ -15,7 +15,7 @@ const KEYSPACE: Keyspace = Keyspace { servers: 1, racks: 1, key_size: 16 };
 const DEADLINE: Nanos = 100 * MILLISECOND;
 
 struct Rack {
-    client: Box<dyn Client>,
+    client: Box<dyn LoadClient>,
     server: Box<dyn Server>,
     store: MemoryStore,
 }
@@ -40,7 +40,7 @@ impl Rack {
         let options = ClientOptions { load, keyspace: KEYSPACE };
         let client = ClientRole::named("memcached").unwrap();
         Self {
-            client: (client.new)(&options, Workload::new(workload).unwrap()).unwrap(),
+            client: (client.load)(&options, Workload::new(workload).unwrap()).unwrap(),
             server: server(1, &Applied::default()),
             store: MemoryStore::new(4, ValueSize::Fixed(32)),
         }
@@ -134,7 +134,7 @@ fn load_is_answered_and_linearizable() {
     let counts = rack.counts().counts;
     assert_eq!((counts.completed, counts.malformed, counts.errors), (2000, 0, 0));
     assert!(counts.reads > 500 && counts.writes > 500 && counts.not_found > 0);
-    assert_eq!(rack.client.history().unwrap().violations, 0);
+    assert_eq!(rack.client.load().judge.history().unwrap().violations, 0);
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn requests_are_sent_once_and_given_up_at_their_deadline() {
 fn reads_of_the_verification_are_sent_again() {
     let mut rack = Rack::new(Mix { read: 0.0, update: 1.0, ..Mix::YCSB_C });
     let write = rack.start().pop().expect("one request is always outstanding");
-    rack.client.pause();
+    rack.client.load_mut().pause();
     let replies = rack.give_server(&write);
     assert!(rack.give_client(&replies[0]).is_empty());
     let mut out = Actions::new();

@@ -6,7 +6,8 @@ use crate::world::{MICROSECOND, Network, World};
 use netkv_roles::kits::plain::Plain;
 use netkv_roles::netcache::NetCache;
 use netkv_roles::{
-    Client as _, ClientConfig, ClientCounts, MILLISECOND, Nanos, SECOND, Server as _,
+    Client as _, ClientConfig, ClientCounts, LoadClient as _, MILLISECOND, Nanos, SECOND,
+    Server as _,
 };
 
 use crate::world::Behind;
@@ -41,7 +42,7 @@ fn world<P: Behind>(seed: u64, network: Network) -> World<P> {
 /// Stops network faults, lets all requests end, reads back every key, and checks the results.
 fn finish<P: Behind>(seed: u64, mut world: World<P>) -> (World<P>, ClientCounts) {
     world.network = Network::RELIABLE;
-    world.client.pause();
+    world.client.load_mut().pause();
     let end = world.now + 3 * SECOND;
     world.run_until(end, |world| world.client.outstanding() == 0);
     world.churn = None;
@@ -49,14 +50,14 @@ fn finish<P: Behind>(seed: u64, mut world: World<P>) -> (World<P>, ClientCounts)
     let end = world.now + 30 * SECOND;
     world.run_until(end, |world| world.client.verified().is_some());
     let report = world.client.verified().expect("the verification ends");
-    let counts = world.client.stats().counts;
+    let counts = *world.client.counts();
     assert_eq!(report.acked_writes_lost, 0, "seed {seed}: {report:?} {counts:?}");
     assert_eq!(report.unread, 0, "seed {seed}: {report:?} {counts:?}");
     assert_eq!(counts.stale_reads, 0, "seed {seed}: {counts:?}");
     assert_eq!(counts.phantom_reads, 0, "seed {seed}: {counts:?}");
     assert_eq!(counts.malformed, 0, "seed {seed}: {counts:?}");
-    let history = world.client.history().expect("reads are judged");
-    assert_eq!(history.violations, 0, "seed {seed}: {:#?}", world.client.violations());
+    let history = world.client.load().judge.history().expect("reads are judged");
+    assert_eq!(history.violations, 0, "seed {seed}: {:#?}", world.client.load().judge.violations());
     assert!(history.checked_ops > 0, "seed {seed}");
     // Nothing may hang: all requests of servers are answered, and no write is held.
     let end = world.now + SECOND;
@@ -161,7 +162,7 @@ fn a_quiet_cache_becomes_valid_again_after_every_write() {
         world.start();
         world.run_until(10 * MILLISECOND, |_| false);
         world.churn = None;
-        world.client.pause();
+        world.client.load_mut().pause();
         world.network = Network::RELIABLE;
         let end = world.now + SECOND;
         world.run_until(end, |_| false);
@@ -185,7 +186,7 @@ fn the_same_seed_replays_the_same_run() {
         let mut world = world::<NetCache>(7, Network::LOSSY);
         world.start();
         world.run_until(10 * MILLISECOND + MICROSECOND, |_| false);
-        (world.client.stats().counts, *world.servers[0].stats(), world.switch.hits)
+        (*world.client.counts(), *world.servers[0].stats(), world.switch.hits)
     };
     assert_eq!(run(), run());
 }

@@ -9,7 +9,8 @@ use netkv_roles::kits::single_key::{Server, ServerConfig};
 use netkv_roles::kits::write_through::Config;
 use netkv_roles::netcache::NetCache;
 use netkv_roles::{
-    Actions, Backoff, Client as _, ClientConfig, MILLISECOND, MemoryStore, Nanos, Server as _,
+    Actions, Backoff, Client as _, ClientConfig, LoadClient as _, MILLISECOND, MemoryStore, Nanos,
+    Server as _,
 };
 use netkv_wire::{Key, Message, Op, SERVICE_IP, client_ip};
 use netkv_workload::{Random, Workload, WorkloadConfig, key_of};

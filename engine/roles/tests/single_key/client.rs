@@ -2,8 +2,8 @@
 
 use netkv_roles::kits::plain::Client;
 use netkv_roles::{
-    Actions, Backoff, Client as _, ClientConfig, ClientStats, MAX_DEADLINE, MILLISECOND, Nanos,
-    SECOND, WriteId, fill_value, initial_value,
+    Actions, Backoff, Client as _, ClientConfig, ClientStats, LoadClient as _, MAX_DEADLINE,
+    MILLISECOND, Nanos, SECOND, WriteId, fill_value, initial_value,
 };
 use netkv_wire::{FrameView, Message, Op, Status, write_frame};
 use netkv_workload::{Arrivals, Mix, Popularity, ValueSize, Workload, WorkloadConfig, key_of};
@@ -95,11 +95,11 @@ fn open_loop_keeps_its_rate_when_nothing_is_answered() {
     let mut play = Play::new(Mix::YCSB_C, Arrivals::Poisson { rate: 10_000.0 });
     play.start(0);
     let run = |from: Nanos, to: Nanos, play: &mut Play| {
-        let before = play.client.stats().counts;
+        let before = *play.client.counts();
         for now in (from..to).step_by(MILLISECOND as usize) {
             play.poll(now);
         }
-        let after = play.client.stats().counts;
+        let after = *play.client.counts();
         (after.requests - after.retries) - (before.requests - before.retries)
     };
     let first = run(0, SECOND, &mut play);
@@ -156,7 +156,7 @@ fn closed_loop_keeps_its_outstanding_requests_until_paused() {
         open.extend(play.answer(now, &request));
         assert_eq!((open.len(), play.client.outstanding()), (8, 8));
     }
-    play.client.pause();
+    play.client.load_mut().pause();
     for request in open {
         assert!(play.answer(2000, &request).is_empty());
     }
@@ -172,7 +172,7 @@ fn read_modify_write_is_one_operation_of_a_read_and_a_write() {
     let write = play.answer(MILLISECOND, &read[0]);
     let frame = FrameView::parse(&write[0]).unwrap();
     assert_eq!((frame.op(), frame.key()), (Op::Put, FrameView::parse(&read[0]).unwrap().key()));
-    assert_eq!(play.client.stats().counts.completed, 0);
+    assert_eq!(play.client.counts().completed, 0);
     play.answer(3 * MILLISECOND, &write[0]);
     let stats = play.stats();
     let counts = stats.counts;
@@ -257,7 +257,7 @@ fn verify_with_a_lost_write(may_be_stale: bool) {
         stored.insert(frame.key(), frame.value().to_vec());
         sent = play.answer(now, &request);
     }
-    play.client.pause();
+    play.client.load_mut().pause();
     let request = sent.remove(0);
     stored.insert(FrameView::parse(&request).unwrap().key(), vec![]);
     play.answer(100, &request); // The last write is acknowledged and then lost.
@@ -276,8 +276,8 @@ fn verify_with_a_lost_write(may_be_stale: bool) {
     let report = play.client.verified().unwrap();
     assert_eq!((report.checked, report.acked_writes_lost, report.unread), (4, 1, 0));
     assert_eq!(play.stats().counts.stale_reads, 0, "counted once, as lost");
-    assert_eq!(play.client.history().and_then(|it| it.linearizable()), Some(false));
-    let violations = play.client.violations();
+    assert_eq!(play.client.load().judge.history().and_then(|it| it.linearizable()), Some(false));
+    let violations = play.client.load().judge.violations();
     // With stale reads, the history without the verification is not linearizable either.
     assert_eq!(violations.len(), 1 + usize::from(may_be_stale));
     assert!(violations[0].text.contains("is lost"), "{}", violations[0].text);

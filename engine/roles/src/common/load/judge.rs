@@ -12,13 +12,13 @@ use netkv_checker::{
 };
 use netkv_wire::Key;
 
-use super::Senders;
 use super::staleness::Staleness;
+use crate::common::senders::Senders;
 use crate::{ClientConfig, ClientCounts, Nanos, read_writer};
 
 /// Reports operations to the checker and judges reads, if checking is enabled.
 #[derive(Debug)]
-pub(crate) struct Judge {
+pub struct Judge {
     checker: Checker,
     /// If reads may return replaced values: gets the same calls as `checker`.
     regular: Option<Box<Checker>>,
@@ -167,12 +167,13 @@ impl Judge {
     }
 
     /// The checker's summary so far; `None` if reads are not judged.
-    pub(crate) fn history(&self) -> Option<Summary> {
+    pub fn history(&self) -> Option<Summary> {
         self.judges.then(|| self.checker.summary())
     }
 
-    /// The first violations. Lost writes come first if the second checker finds them.
-    pub(crate) fn violations(&self) -> Vec<Violation> {
+    /// The first violations of linearizability, with the operations that prove them. Times are
+    /// those of the driver. Lost writes come first if the second checker finds them.
+    pub fn violations(&self) -> Vec<Violation> {
         let mut found = self.regular.as_ref().map_or_else(Vec::new, |it| it.violations());
         found.retain(|it| it.kind == ViolationKind::LostWrite);
         found.extend(self.checker.violations());

@@ -1,90 +1,83 @@
-//! Clients: those of [`crate::kits::single_key`], with their frames translated to memcached's
-//! protocol.
+//! Clients: those of [`crate::kits::single_key`], with frames of memcached's protocol.
 
-use netkv_checker::{Summary, Violation};
 use netkv_wire::memcached::{CLIENT_PORT, Opcode, Reply, Request, status};
-use netkv_wire::{FrameView, Message, Op, Status, client_of_ip, partition, server_ip, write_frame};
-use netkv_workload::{Arrivals, Workload};
+use netkv_wire::{
+    FrameView, Key, Message, Op, Stamp, Status, client_of_ip, partition, server_ip, write_frame,
+};
+use netkv_workload::Workload;
 
 use super::conditions::Conditions;
 use super::items::{stamp_of, version_of};
 use crate::common::timers::Backoff;
-use crate::kits::single_key;
+use crate::entries::Made;
+use crate::kits::single_key::Client;
+use crate::kits::single_key::client::{Protocol, Users};
 use crate::options::ClientOptions;
-use crate::{Actions, ClientConfig, ClientStats, Completion, Counts, Nanos, UserOp, VerifyReport};
+use crate::{Actions, ClientConfig, LoadClient, UserClient, WINDOW};
 
-type Inner = single_key::Client<Conditions>;
-
-/// Many clients in one state machine.
-pub(super) struct Client {
-    inner: Inner,
+/// The protocol.
+#[derive(Debug)]
+pub(super) struct Memcached {
+    conditions: Conditions,
     /// Servers that share the keys.
     servers: u16,
-    /// Frames of `inner`.
-    actions: Actions,
-    frame: Vec<u8>,
 }
 
-impl Client {
-    /// Clients that start no operation yet.
-    ///
-    /// # Errors
-    ///
-    /// A sentence about an invalid setting.
-    pub(super) fn new(options: &ClientOptions, workload: Workload) -> Result<Self, String> {
-        let load = options.load;
-        // Rule 1 of the protocol: the first retry would come at the deadline.
-        let beyond = load.deadline.saturating_mul(4);
-        let never = Backoff { initial: beyond, cap: beyond };
-        let conditional = workload.config().conditional > 0.0;
-        let mut inner = Inner::new(ClientConfig { retry: never, ..load }, workload)?;
-        inner.protocol.enabled = conditional;
-        Ok(Self {
-            inner,
-            servers: options.keyspace.servers,
-            actions: Actions::new(),
-            frame: Vec::new(),
-        })
+/// Clients with a load.
+pub(super) fn load_client(options: &ClientOptions, workload: Workload) -> Made<dyn LoadClient> {
+    let conditional = workload.config().conditional > 0.0;
+    let mut client = Client::<Memcached>::new(config(options), workload)?;
+    client.protocol.conditions.enabled = conditional;
+    client.protocol.servers = options.keyspace.servers;
+    Ok(Box::new(client))
+}
+
+/// Clients of users.
+pub(super) fn user_client(options: &ClientOptions) -> Made<dyn UserClient> {
+    let mut client = Client::<Memcached, Users>::of_users(config(options))?;
+    client.protocol.servers = options.keyspace.servers;
+    Ok(Box::new(client))
+}
+
+/// Rule 1 of the protocol: the first retry would come after the deadline.
+fn config(options: &ClientOptions) -> ClientConfig {
+    let beyond = options.load.deadline.saturating_mul(4);
+    ClientConfig { retry: Backoff { initial: beyond, cap: beyond }, ..options.load }
+}
+
+impl Protocol for Memcached {
+    fn new(config: &ClientConfig) -> Result<Self, String> {
+        config.check_window(WINDOW, "a server")?;
+        Ok(Self { conditions: Conditions::default(), servers: 1 })
     }
 
-    /// Calls `work` on the inner client and translates what it sends.
-    fn with<T>(
-        &mut self,
-        out: &mut Actions,
-        work: impl FnOnce(&mut Inner, &mut Actions) -> T,
-    ) -> T {
-        let result = work(&mut self.inner, &mut self.actions);
-        for frame in self.actions.frames() {
-            if let Some(request) = FrameView::parse(frame).ok().and_then(opcode_of) {
-                let (frame, opcode) = request;
-                let key = frame.key();
-                out.send_written(|bytes| {
-                    Request {
-                        source: frame.source(),
-                        source_port: CLIENT_PORT,
-                        destination: server_ip(partition(&key, self.servers)),
-                        opcode,
-                        id: frame.request() as u16,
-                        opaque: frame.request(),
-                        cas: version_of(&frame),
-                        key: &key,
-                        value: frame.value(),
-                    }
-                    .write(bytes);
-                });
+    fn send(&self, message: &Message<'_>, out: &mut Actions) {
+        let opcode = match message.op {
+            Op::Get => Opcode::Get,
+            Op::Put => Opcode::Set,
+            Op::Delete => Opcode::Delete,
+            _ => return,
+        };
+        out.send_written(|bytes| {
+            Request {
+                source: message.source,
+                source_port: CLIENT_PORT,
+                destination: server_ip(partition(&message.key, self.servers)),
+                opcode,
+                id: message.request as u16,
+                opaque: message.request,
+                cas: version_of(message.stamp),
+                key: &message.key,
+                value: message.value,
             }
-        }
-        self.actions.clear();
-        if let Some(text) = self.actions.take_failure() {
-            out.fail(text);
-        }
-        result
+            .write(bytes);
+        });
     }
 
-    /// Translates a reply into `self.frame`; false if the frame is no reply.
-    fn translate(&mut self, bytes: &[u8]) -> bool {
-        let Ok(reply) = Reply::parse(bytes) else { return false };
-        let Some(client) = client_of_ip(reply.destination) else { return false };
+    /// What is no reply stays as it is, and is counted.
+    fn receive<'a>(bytes: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
+        let Ok(reply) = Reply::parse(bytes) else { return bytes };
+        let Some(client) = client_of_ip(reply.destination) else { return bytes };
         let op = match reply.opcode {
             Opcode::Get => Op::GetReply,
             Opcode::Set => Op::PutReply,
@@ -107,112 +100,20 @@ impl Client {
         let stamp = if result == Status::Ok { stamp_of(reply.cas) } else { None };
         let message = Message { stamp, ..message };
         let value = if op == Op::GetReply && result == Status::Ok { reply.value } else { &[] };
-        self.frame.clear();
-        write_frame(&mut self.frame, &message.with_value(value));
-        true
-    }
-}
-
-/// The operation of memcached for a request of a client.
-fn opcode_of(frame: FrameView<'_>) -> Option<(FrameView<'_>, Opcode)> {
-    let opcode = match frame.op() {
-        Op::Get => Opcode::Get,
-        Op::Put => Opcode::Set,
-        Op::Delete => Opcode::Delete,
-        _ => return None,
-    };
-    Some((frame, opcode))
-}
-
-impl crate::Client for Client {
-    fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
-        let known = self.translate(bytes);
-        let frame = std::mem::take(&mut self.frame);
-        // The inner client counts what is no reply.
-        let bytes = if known { &frame } else { bytes };
-        self.with(out, |inner, out| inner.on_frame(now, bytes, out));
-        self.frame = frame;
+        buffer.clear();
+        write_frame(buffer, &message.with_value(value));
+        buffer
     }
 
-    fn poll(&mut self, now: Nanos, out: &mut Actions) {
-        self.with(out, |inner, out| inner.poll(now, out));
+    fn condition(&mut self, key: &Key) -> Option<Stamp> {
+        self.conditions.take(key)
     }
 
-    fn deadline(&self) -> Option<Nanos> {
-        self.inner.deadline()
+    fn on_read(&mut self, key: &Key, frame: &FrameView<'_>) {
+        self.conditions.note(key, frame);
     }
 
-    fn start(&mut self, now: Nanos, out: &mut Actions) {
-        self.with(out, |inner, out| inner.start(now, out));
-    }
-
-    fn pause(&mut self) {
-        self.inner.pause();
-    }
-
-    fn set_arrivals(&mut self, now: Nanos, arrivals: Arrivals, out: &mut Actions) {
-        self.with(out, |inner, out| inner.set_arrivals(now, arrivals, out));
-    }
-
-    fn outstanding(&self) -> usize {
-        self.inner.outstanding()
-    }
-
-    fn workload(&self) -> &Workload {
-        self.inner.workload()
-    }
-
-    fn workload_mut(&mut self) -> &mut Workload {
-        self.inner.workload_mut()
-    }
-
-    fn stats(&self) -> &ClientStats {
-        self.inner.stats()
-    }
-
-    fn take_stats(&mut self, into: &mut ClientStats) {
-        self.inner.take_stats(into);
-    }
-
-    fn add_gauges(&self, into: &mut Counts) {
-        self.inner.add_gauges(into);
-    }
-
-    fn crash(&mut self, now: Nanos, out: &mut Actions) {
-        self.with(out, |inner, out| inner.crash(now, out));
-    }
-
-    fn leave(&mut self, now: Nanos, out: &mut Actions) {
-        self.with(out, |inner, out| inner.leave(now, out));
-    }
-
-    fn verify(&mut self, now: Nanos, out: &mut Actions) {
-        self.with(out, |inner, out| inner.verify(now, out));
-    }
-
-    fn verified(&self) -> Option<VerifyReport> {
-        self.inner.verified()
-    }
-
-    fn history(&self) -> Option<Summary> {
-        self.inner.history()
-    }
-
-    fn violations(&self) -> Vec<Violation> {
-        self.inner.violations()
-    }
-
-    fn submit(
-        &mut self,
-        now: Nanos,
-        token: u64,
-        op: &UserOp<'_>,
-        out: &mut Actions,
-    ) -> Result<(), String> {
-        self.with(out, |inner, out| inner.submit(now, token, op, out))
-    }
-
-    fn completions(&mut self, into: &mut Vec<Completion>) {
-        self.inner.completions(into);
+    fn crash(&mut self) {
+        self.conditions.clear();
     }
 }

@@ -7,9 +7,6 @@ use netkv_wire::{FrameView, Key, Stamp, Status};
 use rustc_hash::FxHashMap;
 
 use super::items::{stamp_of, version_of};
-use crate::ClientConfig;
-use crate::common::request_numbers::WINDOW;
-use crate::kits::single_key::client::Protocol;
 
 /// Maximum number of keys of which a version is known; beyond it, all are forgotten.
 const MAX_KNOWN: usize = 1 << 16;
@@ -22,21 +19,18 @@ pub(super) struct Conditions {
     pub(super) enabled: bool,
 }
 
-impl Protocol for Conditions {
-    fn new(config: &ClientConfig) -> Result<Self, String> {
-        config.check_window(WINDOW, "a server")?;
-        Ok(Self::default())
-    }
-
-    fn condition(&mut self, key: &Key) -> Option<Stamp> {
+impl Conditions {
+    /// The version for a conditional write of a key, if it is known.
+    pub(super) fn take(&mut self, key: &Key) -> Option<Stamp> {
         stamp_of(self.known.remove(key)?)
     }
 
-    fn on_read(&mut self, key: &Key, frame: &FrameView<'_>) {
+    /// A key was read.
+    pub(super) fn note(&mut self, key: &Key, frame: &FrameView<'_>) {
         if !self.enabled {
             return;
         }
-        match (frame.status(), version_of(frame)) {
+        match (frame.status(), version_of(frame.stamp())) {
             // A cache that does not know the version yet answers with 0.
             (Status::Ok, version) if version != 0 => {
                 if self.known.len() >= MAX_KNOWN && !self.known.contains_key(key) {
@@ -50,7 +44,7 @@ impl Protocol for Conditions {
         }
     }
 
-    fn crash(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.known.clear();
     }
 }
@@ -58,7 +52,7 @@ impl Protocol for Conditions {
 #[cfg(test)]
 mod tests {
     use netkv_wire::{Message, Op, client_ip, server_ip};
-    use netkv_workload::{Arrivals, key_of};
+    use netkv_workload::key_of;
 
     use super::*;
 
@@ -68,24 +62,23 @@ mod tests {
         let mut bytes = Vec::new();
         let reply = Message { stamp: stamp_of(version), ..reply.with_value(b"value") };
         netkv_wire::write_frame(&mut bytes, &reply);
-        conditions.on_read(&key_of(id), &FrameView::parse(&bytes).unwrap());
+        conditions.note(&key_of(id), &FrameView::parse(&bytes).unwrap());
     }
 
     #[test]
     fn a_version_is_used_once_and_never_if_it_is_0() {
-        let config = ClientConfig::new(1, Arrivals::Closed { outstanding: 1 });
-        let mut conditions = Conditions::new(&config).unwrap();
+        let mut conditions = Conditions::default();
         read(&mut conditions, 1, 5);
-        assert_eq!(conditions.condition(&key_of(1)), None, "not enabled");
+        assert_eq!(conditions.take(&key_of(1)), None, "not enabled");
         conditions.enabled = true;
         read(&mut conditions, 1, 1 << 40 | 5);
         read(&mut conditions, 2, 0);
-        assert_eq!(conditions.condition(&key_of(2)), None);
-        assert_eq!(conditions.condition(&key_of(1)), stamp_of(1 << 40 | 5));
-        assert_eq!(conditions.condition(&key_of(1)), None, "used");
+        assert_eq!(conditions.take(&key_of(2)), None);
+        assert_eq!(conditions.take(&key_of(1)), stamp_of(1 << 40 | 5));
+        assert_eq!(conditions.take(&key_of(1)), None, "used");
         read(&mut conditions, 1, 6);
         read(&mut conditions, 1, 0);
-        assert_eq!(conditions.condition(&key_of(1)), None, "a later read had no version");
+        assert_eq!(conditions.take(&key_of(1)), None, "a later read had no version");
     }
 
     #[test]
@@ -96,6 +89,6 @@ mod tests {
             assert!(conditions.known.len() <= MAX_KNOWN);
         }
         let last = MAX_KNOWN as u64 + 9;
-        assert_eq!(conditions.condition(&key_of(last)), stamp_of(last + 1));
+        assert_eq!(conditions.take(&key_of(last)), stamp_of(last + 1));
     }
 }

@@ -20,9 +20,9 @@ pub(super) fn stamp_of(version: u64) -> Option<Stamp> {
     (version != 0).then(|| Stamp { sequence, ..Stamp::default() })
 }
 
-/// The CAS version that a frame carries; 0 for none.
-pub(super) fn version_of(frame: &FrameView<'_>) -> u64 {
-    let Sequence { incarnation, number } = frame.stamp().unwrap_or_default().sequence;
+/// The CAS version that a stamp carries; 0 for none.
+pub(super) fn version_of(stamp: Option<Stamp>) -> u64 {
+    let Sequence { incarnation, number } = stamp.unwrap_or_default().sequence;
     u64::from(incarnation) << 32 | u64::from(number)
 }
 
@@ -122,7 +122,7 @@ impl Protocol for Items {
     }
 
     fn tag(&self, frame: &FrameView<'_>, _: Nanos) -> u64 {
-        version_of(frame)
+        version_of(frame.stamp())
     }
 
     fn start_write(

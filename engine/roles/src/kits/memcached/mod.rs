@@ -43,9 +43,6 @@ pub(crate) const ROLES: Roles = Roles {
             Ok(Box::new(server::Server::restore(options, now, applied)))
         },
     }],
-    clients: &[ClientEntry {
-        name: NAME,
-        new: &|options, workload| Ok(Box::new(client::Client::new(options, workload)?)),
-    }],
+    clients: &[ClientEntry { name: NAME, load: &client::load_client, users: &client::user_client }],
     ..Roles::NONE
 };

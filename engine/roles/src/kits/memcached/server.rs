@@ -125,7 +125,7 @@ impl Server {
                 id: pending.id,
                 status: result,
                 opaque: pending.opaque,
-                cas: version_of(frame),
+                cas: version_of(frame.stamp()),
                 value: text,
             }
             .write(bytes);

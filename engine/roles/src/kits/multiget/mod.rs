@@ -12,8 +12,8 @@ mod server;
 
 #[cfg(test)]
 pub(crate) use client::operation::tests as operation_tests;
-pub use client::{Architecture, Client, ClientConfig, MultigetCounts};
-pub(crate) use client::{Operation, Part, RequestWriter, client};
+pub use client::{Architecture, Client, ClientConfig, MultigetCounts, Users};
+pub(crate) use client::{Operation, Part, RequestWriter, load_client, user_client};
 pub(crate) use key_bits::{key_bits, key_span};
 pub use layout::Layout;
 pub use server::{Server, ServerConfig};

@@ -6,26 +6,23 @@ use std::convert::Infallible;
 use netkv_wire::{FrameView, Key};
 
 use crate::common::request_numbers::WINDOW;
-use crate::entries::{ClientEntry, Roles};
-use crate::kits::single_key::client::Protocol as ClientProtocol;
+use crate::entries::Roles;
+use crate::kits::single_key::client::{self, Protocol as ClientProtocol};
 use crate::kits::single_key::server::state::Read;
 use crate::kits::single_key::server::{self, Protocol as ServerProtocol, Write};
 use crate::kits::single_key::{self, ServerConfig};
-use crate::{Actions, ClientConfig, Nanos, StoreResult};
+use crate::{Actions, ClientConfig, Load, Nanos, StoreResult};
 
 /// A storage server.
 pub type Server = single_key::Server<Plain>;
 /// The clients of a process.
-pub type Client = single_key::Client<Plain>;
+pub type Client<S = Load> = single_key::Client<Plain, S>;
 
 const NAME: &str = "plain";
 
 pub(crate) const ROLES: Roles = Roles {
     servers: &[server::role::<Plain>(NAME)],
-    clients: &[ClientEntry {
-        name: NAME,
-        new: &|options, workload| Ok(Box::new(Client::new(options.load, workload)?)),
-    }],
+    clients: &[client::role::<Plain>(NAME)],
     ..Roles::NONE
 };
 

@@ -6,8 +6,8 @@ use netkv_roles::farreach::Client;
 use netkv_roles::kits::write_back::clients::WINDOW;
 use netkv_roles::mutation::{Chosen, choose};
 use netkv_roles::{
-    Actions, Backoff, Client as _, ClientConfig, ClientCounts, ClientStats, MILLISECOND, Mutation,
-    Nanos, SECOND, initial_value,
+    Actions, Backoff, Client as _, ClientConfig, ClientCounts, ClientStats, LoadClient as _,
+    MILLISECOND, Mutation, Nanos, SECOND, initial_value,
 };
 use netkv_wire::{
     CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, Message, Op, Sequence, Stamp, Status, bits,
@@ -132,7 +132,7 @@ impl Play {
     }
 
     pub fn counts(&self) -> ClientCounts {
-        self.client.stats().counts
+        *self.client.counts()
     }
 
     pub fn take_stats(&mut self) -> ClientStats {
@@ -170,7 +170,7 @@ impl Play {
     }
 
     fn begin(&mut self, mix: Mix, size: usize, key: Key) -> Vec<u8> {
-        let workload = self.client.workload_mut();
+        let workload = &mut self.client.load_mut().workload;
         workload.set_mix(mix).unwrap();
         workload.set_value_size(ValueSize::Fixed(size)).unwrap();
         // The next draw must have the key.

@@ -1,11 +1,11 @@
 //! Tests beside the traps: numbers, settings and invalid messages.
 
-use netkv_roles::Client as _;
 use netkv_roles::farreach::Client;
 use netkv_roles::farreach::Preserved;
 use netkv_roles::kits::plain;
 use netkv_roles::kits::write_back::clients;
 use netkv_roles::{Actions, ClientConfig, ClientStats, SECOND, WINDOW};
+use netkv_roles::{Client as _, LoadClient as _};
 use netkv_wire::{
     CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Message, Op, Sequence, client_ip, write_frame,
 };
@@ -300,7 +300,7 @@ fn a_plain_client_neither_stamps_nor_registers() {
     write_frame(&mut bytes, &message.with_stamp(stamp(at(1, 0), 0)));
     client.on_frame(1, &bytes, &mut out);
     assert!(out.is_empty());
-    assert_eq!(client.stats().counts.malformed, 1);
+    assert_eq!(client.counts().malformed, 1);
     client.leave(2, &mut out);
     assert!(client.has_left() && out.is_empty());
 }

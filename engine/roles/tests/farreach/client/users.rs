@@ -1,17 +1,20 @@
 //! Operations of users.
 
 use netkv_roles::farreach::Client;
+use netkv_roles::kits::single_key::client::Users;
 use netkv_roles::kits::write_back::clients::WINDOW;
-use netkv_roles::{Actions, Client as _, ClientConfig, Completion, Nanos, Outcome, UserOp};
+use netkv_roles::{
+    Actions, Client as _, ClientConfig, Completion, Nanos, Outcome, UserClient as _, UserOp,
+};
 use netkv_wire::{CONTROLLER_IP, FrameView, Message, Op, Sequence, Stamp, Status, write_frame};
-use netkv_workload::{Arrivals, Mix, Workload, WorkloadConfig};
+use netkv_workload::Arrivals;
 
 const A: [u8; 16] = *b"user key number1";
 const B: [u8; 16] = *b"user key number2";
 
-/// A client without load, and what it sends.
+/// A client of users, and what it sends.
 struct User {
-    client: Client,
+    client: Client<Users>,
     out: Actions,
 }
 
@@ -47,8 +50,7 @@ fn writes_of_users_are_preserved_with_their_own_bytes() {
         window: WINDOW,
         ..ClientConfig::new(1, Arrivals::Closed { outstanding: 0 })
     };
-    let workload = Workload::new(WorkloadConfig::new(1, Mix::YCSB_C, 0)).unwrap();
-    let client = Client::new(config, workload).unwrap();
+    let client = Client::of_users(config).unwrap();
     let mut play = User { client, out: Actions::new() };
     play.client.poll(0, &mut play.out);
     let hello = play.sent();

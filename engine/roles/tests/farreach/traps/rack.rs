@@ -4,7 +4,9 @@ use netkv_roles::farreach::Client;
 use netkv_roles::kits::single_key::ServerConfig;
 use netkv_roles::kits::write_back;
 use netkv_roles::kits::write_back::clients::WINDOW;
-use netkv_roles::{Actions, Backoff, Client as _, ClientConfig, MILLISECOND, Nanos, SECOND};
+use netkv_roles::{
+    Actions, Backoff, Client as _, ClientConfig, LoadClient as _, MILLISECOND, Nanos, SECOND,
+};
 use netkv_workload::{Arrivals, Popularity, Workload, WorkloadConfig};
 
 use crate::common::frame::Frame;
@@ -68,7 +70,7 @@ impl Scheme for WriteBack {
         if !rack.is_linearizable() {
             rack.harm.insert(Harm::LostWrite);
         }
-        let lost = |client: &Client| client.stats().counts.lost;
+        let lost = |client: &Client| client.counts().lost;
         if rack.clients.iter().map(lost).sum::<u64>() > 0 {
             rack.harm.insert(Harm::NoAnswer);
         }

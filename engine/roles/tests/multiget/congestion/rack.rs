@@ -10,7 +10,7 @@ use netkv_roles::kits::multiget::{self, Layout};
 use netkv_roles::kits::plain;
 use netkv_roles::kits::single_key::ServerConfig;
 use netkv_roles::{
-    Actions, Backoff, Client, ClientCounts, Coordinator as _, MILLISECOND, MemoryStore, Nanos,
+    Actions, Backoff, ClientCounts, Coordinator as _, LoadClient, MILLISECOND, MemoryStore, Nanos,
     SECOND, Server, VerifyReport,
 };
 use netkv_wire::{FrameView, KV_OFFSET, partition};
@@ -51,7 +51,7 @@ type Event = (Nanos, u64, Host, Vec<u8>);
 pub struct Rack {
     pub now: Nanos,
     hop: Nanos,
-    clients: Box<dyn Client>,
+    clients: Box<dyn LoadClient>,
     coordinator: coordimc::Coordinator,
     servers: Vec<Box<dyn Server>>,
     stores: Vec<MemoryStore>,
@@ -88,7 +88,7 @@ impl Rack {
             ..coordimc::CoordinatorConfig::new(layout)
         };
         let workload = Workload::new(workload).unwrap();
-        let clients: Box<dyn Client> = match kind {
+        let clients: Box<dyn LoadClient> = match kind {
             Kind::Single => Box::new(plain::Client::new(load, workload).unwrap()),
             Kind::Multiget(architecture) => {
                 let architecture = architecture.role();
@@ -128,7 +128,7 @@ impl Rack {
     }
 
     pub fn counts(&self) -> ClientCounts {
-        self.clients.stats().counts
+        *self.clients.counts()
     }
 
     /// Requests that servers have served.
@@ -145,7 +145,7 @@ impl Rack {
 
     /// Ends the load, and waits until every operation has ended.
     pub fn end(&mut self) {
-        self.clients.pause();
+        self.clients.load_mut().pause();
         self.run_while(|rack| rack.clients.outstanding() > 0);
     }
 

@@ -6,17 +6,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::Architecture;
 use netkv_roles::coordimc::{Coordinator, CoordinatorConfig};
-use netkv_roles::kits::multiget::{Client, ClientConfig, Layout, Server, ServerConfig};
+use netkv_roles::kits::multiget::{Client, ClientConfig, Layout, Server, ServerConfig, Users};
 use netkv_roles::mutation::{Chosen, choose};
 use netkv_roles::{
     Actions, Backoff, Completion, MILLISECOND, MemoryStore, Mutation, Nanos, Outcome, SECOND,
     StoreOp, StoreResult, UserOp,
 };
-use netkv_roles::{Client as _, Coordinator as _, Server as _};
+use netkv_roles::{Client as _, Coordinator as _, Server as _, UserClient as _};
 use netkv_wire::multiget::owner;
-use netkv_workload::{
-    Arrivals, Mix, MultigetSize, ValueSize, Workload, WorkloadConfig, key_of_wire,
-};
+use netkv_workload::{Arrivals, ValueSize, key_of_wire};
 
 use crate::common::OwnedCall;
 use crate::splitter::Host;
@@ -49,7 +47,7 @@ pub struct Rack {
     pub now: Nanos,
     pub architecture: Architecture,
     pub layout: Layout,
-    client: Client,
+    client: Client<Users>,
     switch: Switch,
     coordinator: Coordinator,
     pub servers: Vec<Server>,
@@ -178,7 +176,7 @@ impl Rack {
         &self.coordinator
     }
 
-    pub fn client(&self) -> &Client {
+    pub fn client(&self) -> &Client<Users> {
         &self.client
     }
 
@@ -329,7 +327,7 @@ impl Rack {
     }
 }
 
-fn client_of(architecture: Architecture, layout: Layout, first_request: u32) -> Client {
+fn client_of(architecture: Architecture, layout: Layout, first_request: u32) -> Client<Users> {
     let load = netkv_roles::ClientConfig {
         first_request,
         retry: RETRY,
@@ -337,12 +335,8 @@ fn client_of(architecture: Architecture, layout: Layout, first_request: u32) -> 
         check: false,
         ..netkv_roles::ClientConfig::new(2, Arrivals::Closed { outstanding: 0 })
     };
-    let workload = WorkloadConfig {
-        multiget: Some(MultigetSize::PRODUCTION),
-        ..WorkloadConfig::new(1000, Mix::YCSB_C, 1)
-    };
     let config = ClientConfig { load, architecture: architecture.role(), layout };
-    Client::new(config, Workload::new(workload).unwrap()).unwrap()
+    Client::of_users(config).unwrap()
 }
 
 fn coordinator_of(layout: Layout, setup: Setup) -> Coordinator {

@@ -13,7 +13,7 @@ use netkv_roles::{
     Actions, Backoff, CallId, ClientCounts, MILLISECOND, MemoryStore, Mutation, Nanos, SECOND,
     VerifyReport,
 };
-use netkv_roles::{Client as _, Coordinator as _, Server as _};
+use netkv_roles::{Client as _, Coordinator as _, LoadClient as _, Server as _};
 use netkv_workload::{
     Arrivals, Mix, MultigetSize, Popularity, Random, ValueSize, Workload, WorkloadConfig,
 };
@@ -239,7 +239,7 @@ fn play(seed: u64, architecture: Architecture, mutation: Option<Mutation>) -> Pl
     world.carry_out(&out);
     let end = world.now + 120 * MILLISECOND;
     world.run_until(|world| world.now >= end);
-    world.client.pause();
+    world.client.load_mut().pause();
     world.run_until(|world| world.client.outstanding() == 0);
     // Frames under way are delivered; then the network has no faults.
     (world.loss, world.restarts) = (0.0, false);
@@ -249,9 +249,9 @@ fn play(seed: u64, architecture: Architecture, mutation: Option<Mutation>) -> Pl
     world.client.verify(world.now, &mut out);
     world.carry_out(&out);
     world.run_until(|world| world.client.verified().is_some());
-    let history = world.client.history().unwrap();
+    let history = world.client.load().judge.history().unwrap();
     Played {
-        counts: world.client.stats().counts,
+        counts: *world.client.counts(),
         keys_read: world.client.multiget_counts().keys_read,
         report: world.client.verified().unwrap(),
         wrong: history.violations,

@@ -1,10 +1,10 @@
 //! The requests of clients, and their handling of replies.
 
 use crate::Architecture;
-use netkv_roles::Client as _;
 use netkv_roles::coordimc::{Coordinator, CoordinatorConfig};
-use netkv_roles::kits::multiget::{Client, ClientConfig, Layout, ServerConfig};
+use netkv_roles::kits::multiget::{Client, ClientConfig, Layout, ServerConfig, Users};
 use netkv_roles::{Actions, Completion, MILLISECOND, Nanos, Outcome, SECOND, UserOp};
+use netkv_roles::{Client as _, LoadClient as _, UserClient as _};
 use netkv_wire::multiget::{
     Addresses, Answer, COORDINATOR_IP, Header, ReplyWriter, View, splitter_ip,
 };
@@ -17,7 +17,7 @@ use super::*;
 fn the_request_of_figure_5_gets_the_replies_of_figure_7() {
     // Keys A to D; server 1 has A and D, server 2 has B, server 3 has C; the 1001st request.
     let keys = keys_on(&[1, 2, 3, 1], 4);
-    let mut client = user(Architecture::NetMc, layout(4));
+    let mut client = user(Architecture::NetMc, layout(4), load(0));
     let frames = get(&mut client, 0, &keys);
     assert_eq!(frames.len(), 1);
     let sorted: Vec<Vec<u8>> = [0, 3, 1, 2].iter().map(|at: &usize| keys[*at].clone()).collect();
@@ -46,7 +46,7 @@ fn the_request_of_figure_5_gets_the_replies_of_figure_7() {
 fn each_architecture_sends_its_requests() {
     let keys = keys_on(&[0, 1, 2, 3, 0, 1, 2], 4);
     let sent = |architecture| {
-        let mut client = user(architecture, layout(4));
+        let mut client = user(architecture, layout(4), load(0));
         let frames = get(&mut client, 0, &keys);
         frames
             .iter()
@@ -67,7 +67,7 @@ fn each_architecture_sends_its_requests() {
 #[test]
 fn a_retry_is_the_request_or_a_sub_request_of_the_switch() {
     let keys = keys_on(&[0, 0, 1, 1, 1, 3], 4);
-    let mut client = user(Architecture::NetMc, layout(4));
+    let mut client = user(Architecture::NetMc, layout(4), load(0));
     let first = get(&mut client, 0, &keys);
     assert_eq!(poll(&mut client, 10 * MILLISECOND), first, "nothing was answered");
     let request = View::parse(&first[0], FIELDS).unwrap();
@@ -87,14 +87,14 @@ fn a_retry_is_the_request_or_a_sub_request_of_the_switch() {
     client.on_frame(0, &reply(server_ip(1), &view, 2, &keys[2..5]), &mut out);
     let values = keys.iter().map(|key| Some(key.clone())).collect();
     assert_eq!(completion(&mut client), Some(Outcome::Values(values)));
-    assert_eq!((client.stats().counts.requests, client.stats().counts.retries), (3, 2));
+    assert_eq!((client.counts().requests, client.counts().retries), (3, 2));
 }
 
 #[test]
 fn each_rack_gets_its_own_request() {
     let racks = Layout { servers: 4, per_rack: 2, fields: FIELDS, key_size: 16 };
     let keys = keys_on(&[0, 1, 2, 3, 2], 4);
-    let mut client = user(Architecture::NetMc, racks);
+    let mut client = user(Architecture::NetMc, racks, load(0));
     let frames = get(&mut client, 0, &keys);
     let of = |frame: &Vec<u8>| {
         let view = View::parse(frame, FIELDS).unwrap();
@@ -144,7 +144,7 @@ fn no_client_gets_a_window_ahead_of_a_pending_request() {
 #[test]
 fn invalid_operations_and_settings_are_refused_with_limits() {
     let layout4 = layout(4);
-    let mut client = user(Architecture::NetMc, layout4);
+    let mut client = user(Architecture::NetMc, layout4, load(0));
     let mut out = Actions::new();
     let mut refuse = |op: &UserOp<'_>| client.submit(0, 1, op, &mut out).unwrap_err();
     assert!(refuse(&UserOp::Get(&[&b"key1"[..]; 129])).contains("up to 128"));
@@ -184,8 +184,7 @@ fn hex(key: &[u8]) -> String {
 fn users_wait_for_room_in_order_until_their_deadline() {
     let load = netkv_roles::ClientConfig { max_outstanding: 2, max_waiting: 3, ..load(0) };
     let keys = keys_on(&[0, 1, 2], 4);
-    let none = workload(MultigetSize::Fixed(1), Mix::YCSB_C);
-    let mut client = client(Architecture::NetMc, layout(4), load, none);
+    let mut client = user(Architecture::NetMc, layout(4), load);
     let mut out = Actions::new();
     let names: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
     for (now, token) in (0..5).enumerate() {
@@ -194,7 +193,7 @@ fn users_wait_for_room_in_order_until_their_deadline() {
     let refused = client.submit(5, 5, &UserOp::Get(&names), &mut out).unwrap_err();
     assert!(refused.contains("3 wait"), "{refused}");
     client.submit(5, 6, &UserOp::Get(&[]), &mut out).unwrap();
-    let ended = |client: &mut Client| {
+    let ended = |client: &mut Client<Users>| {
         let mut ended = Vec::new();
         client.completions(&mut ended);
         ended
@@ -221,7 +220,6 @@ fn users_wait_for_room_in_order_until_their_deadline() {
         .collect();
     assert_eq!(tokens, [(1, true), (2, true), (3, true), (4, true)]);
     assert_eq!((client.outstanding(), client.deadline()), (0, None));
-    let counts = client.stats().counts;
+    let counts = *client.counts();
     assert_eq!((counts.completed, counts.lost), (0, 0), "no load");
-    assert_eq!(client.multiget_counts().keys_read, 0, "no load");
 }

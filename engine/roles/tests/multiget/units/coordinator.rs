@@ -12,7 +12,7 @@ use super::*;
 #[test]
 fn the_coordinator_sends_one_request_to_each_server() {
     let keys = keys_on(&[3, 0, 3, 1], 4);
-    let mut client = user(Architecture::CoordiMc, layout(4));
+    let mut client = user(Architecture::CoordiMc, layout(4), load(0));
     let request = get(&mut client, 0, &keys).remove(0);
     let mut coordinator = Coordinator::new(CoordinatorConfig::new(layout(4))).unwrap();
     let mut out = Actions::new();
@@ -51,7 +51,7 @@ fn the_coordinator_sends_one_request_to_each_server() {
 fn a_large_request_is_one_frame_on_each_hop() {
     let servers: Vec<u16> = (0..128).map(|at| at % 4).collect();
     let keys = keys_on(&servers, 4);
-    let mut client = user(Architecture::CoordiMc, layout(4));
+    let mut client = user(Architecture::CoordiMc, layout(4), load(0));
     let mut coordinator = Coordinator::new(CoordinatorConfig::new(layout(4))).unwrap();
     let mut out = Actions::new();
     let requests = get(&mut client, 0, &keys);
@@ -83,7 +83,7 @@ fn a_large_request_is_one_frame_on_each_hop() {
 #[test]
 fn an_answer_after_the_deadline_is_accepted_while_copies_come() {
     let keys = keys_on(&[0, 1], 4);
-    let mut client = user(Architecture::CoordiMc, layout(4));
+    let mut client = user(Architecture::CoordiMc, layout(4), load(0));
     let deadline = 20 * MILLISECOND;
     let config = CoordinatorConfig { deadline, ..CoordinatorConfig::new(layout(4)) };
     let mut coordinator = Coordinator::new(config).unwrap();
@@ -128,7 +128,7 @@ fn an_answer_after_the_deadline_is_accepted_while_copies_come() {
 #[test]
 fn replies_reach_the_requesting_worker_across_the_wrap() {
     let keys = keys_on(&[0, 1, 2, 3], 4);
-    let mut client = user(Architecture::CoordiMc, layout(4));
+    let mut client = user(Architecture::CoordiMc, layout(4), load(0));
     for workers in [1, 3, 4, 64] {
         for worker in 0..workers {
             let config = CoordinatorConfig {

@@ -4,7 +4,7 @@ use crate::Architecture;
 use netkv_roles::coordimc::{Coordinator, CoordinatorConfig};
 use netkv_roles::kits::multiget::{Client, Server, ServerConfig};
 use netkv_roles::{Actions, MemoryStore, Nanos, SECOND};
-use netkv_roles::{Client as _, Coordinator as _, Server as _};
+use netkv_roles::{Client as _, ClientStats, Coordinator as _, LoadClient as _, Server as _};
 use netkv_wire::multiget::{Addresses, Header, Op, View, owner, write_keys, write_put};
 use netkv_wire::server_ip;
 use netkv_workload::{Mix, MultigetSize, Random, ValueSize, WorkloadConfig};
@@ -16,7 +16,7 @@ fn the_load_counts_operations_keys_and_groups() {
     for architecture in ALL {
         let mut rig = Rig::new(architecture, MultigetSize::Fixed(10), Mix::YCSB_C);
         rig.run(300);
-        let (counts, own) = (rig.client.stats().counts, *rig.client.multiget_counts());
+        let (counts, own) = (*rig.client.counts(), *rig.client.multiget_counts());
         assert_eq!(own.keys_read, 10 * counts.completed, "{architecture:?}");
         assert_eq!((counts.reads, counts.lost, counts.retries), (counts.completed, 0, 0));
         assert!(counts.completed >= 290);
@@ -27,7 +27,9 @@ fn the_load_counts_operations_keys_and_groups() {
             Architecture::CliMc => assert!(groups > 3.5 && sent > 3.5, "{groups} {sent}"),
             Architecture::CoordiMc => assert!(groups < 1.05 && sent < 1.05, "{groups} {sent}"),
         }
-        assert_eq!(rig.client.stats().latency.len(), counts.completed);
+        let mut stats = ClientStats::default();
+        rig.client.take_stats(&mut stats);
+        assert_eq!(stats.latency.len(), counts.completed);
     }
 }
 
@@ -36,7 +38,7 @@ fn every_written_key_is_read_back_at_the_end() {
     for architecture in ALL {
         let mut rig = Rig::new(architecture, MultigetSize::PRODUCTION, Mix::writes(0.5, 0.3));
         rig.run(500);
-        rig.client.pause();
+        rig.client.load_mut().pause();
         rig.run(1);
         assert_eq!(rig.client.outstanding(), 0);
         let mut out = Actions::new();
@@ -46,7 +48,7 @@ fn every_written_key_is_read_back_at_the_end() {
         let report = rig.client.verified().unwrap();
         assert!(report.checked > 50, "{report:?}");
         assert_eq!((report.acked_writes_lost, report.unread), (0, 0));
-        assert_eq!(rig.client.history().unwrap().linearizable(), Some(true));
+        assert_eq!(rig.client.load().judge.history().unwrap().linearizable(), Some(true));
     }
 }
 
@@ -77,7 +79,7 @@ impl Rig {
     /// Runs a number of operations of the load, and those under way until they end.
     fn run(&mut self, operations: u64) {
         let mut out = Actions::new();
-        if self.client.stats().counts.completed == 0 {
+        if self.client.counts().completed == 0 {
             self.client.start(self.now, &mut out);
         }
         self.carry_out_until(out, operations);
@@ -90,8 +92,8 @@ impl Rig {
     fn carry_out_until(&mut self, out: Actions, operations: u64) {
         let mut wire: Vec<Vec<u8>> = out.frames().map(<[u8]>::to_vec).collect();
         while !wire.is_empty() {
-            if self.client.stats().counts.completed >= operations {
-                self.client.pause();
+            if self.client.counts().completed >= operations {
+                self.client.load_mut().pause();
             }
             let at = self.random.below(wire.len() as u64) as usize;
             let frame = wire.swap_remove(at);

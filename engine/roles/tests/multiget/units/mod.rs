@@ -7,9 +7,11 @@ mod load;
 mod server;
 
 use crate::Architecture;
-use netkv_roles::Client as _;
-use netkv_roles::kits::multiget::{Client, ClientConfig, Layout};
-use netkv_roles::{Actions, Backoff, Completion, MILLISECOND, Nanos, Outcome, SECOND, UserOp};
+use netkv_roles::kits::multiget::{Client, ClientConfig, Layout, Users};
+use netkv_roles::{
+    Actions, Backoff, Client as _, Completion, MILLISECOND, Nanos, Outcome, SECOND,
+    UserClient as _, UserOp,
+};
 use netkv_wire::Ip;
 use netkv_wire::multiget::{Addresses, Answer, ReplyWriter, View, owner};
 use netkv_workload::{Arrivals, Mix, MultigetSize, Workload, WorkloadConfig};
@@ -43,8 +45,13 @@ fn client(
     Client::new(config, Workload::new(workload).unwrap()).unwrap()
 }
 
-fn user(architecture: Architecture, layout: Layout) -> Client {
-    client(architecture, layout, load(0), workload(MultigetSize::Fixed(1), Mix::YCSB_C))
+fn user(
+    architecture: Architecture,
+    layout: Layout,
+    load: netkv_roles::ClientConfig,
+) -> Client<Users> {
+    let config = ClientConfig { load, architecture: architecture.role(), layout };
+    Client::of_users(config).unwrap()
 }
 
 /// For each of these servers, its first key that is not in the list yet.
@@ -59,14 +66,14 @@ fn keys_on(servers: &[u16], of: u16) -> Vec<Vec<u8>> {
     keys
 }
 
-fn get(client: &mut Client, now: Nanos, keys: &[Vec<u8>]) -> Vec<Vec<u8>> {
+fn get(client: &mut Client<Users>, now: Nanos, keys: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let names: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
     let mut out = Actions::new();
     client.submit(now, 7, &UserOp::Get(&names), &mut out).unwrap();
     out.frames().map(<[u8]>::to_vec).collect()
 }
 
-fn poll(client: &mut Client, now: Nanos) -> Vec<Vec<u8>> {
+fn poll(client: &mut Client<Users>, now: Nanos) -> Vec<Vec<u8>> {
     let mut out = Actions::new();
     client.poll(now, &mut out);
     out.frames().map(<[u8]>::to_vec).collect()
@@ -85,7 +92,7 @@ fn reply(from: Ip, request: &View<'_>, first: u8, keys: &[Vec<u8>]) -> Vec<u8> {
 
 const FIELDS: u8 = 4;
 
-fn completion(client: &mut Client) -> Option<Outcome> {
+fn completion(client: &mut Client<Users>) -> Option<Outcome> {
     let mut completions: Vec<Completion> = Vec::new();
     client.completions(&mut completions);
     completions.pop().map(|completion| completion.outcome)

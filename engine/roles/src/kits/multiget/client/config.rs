@@ -5,6 +5,7 @@ use netkv_workload::MAX_MULTIGET;
 use super::architecture::Architecture;
 use crate::WINDOW;
 use crate::kits::multiget::layout::Layout;
+use crate::options::ClientOptions;
 
 /// Requests that one operation takes at most: every key may have a request of its own.
 pub(super) const MAX_REQUESTS: u32 = MAX_MULTIGET as u32;
@@ -23,6 +24,11 @@ pub struct ClientConfig {
 }
 
 impl ClientConfig {
+    pub(super) fn of(architecture: &'static dyn Architecture, options: &ClientOptions) -> Self {
+        let load = crate::ClientConfig { window: WINDOW, ..options.load };
+        Self { load, architecture, layout: Layout::of(options.keyspace) }
+    }
+
     /// Checks the values. An error is a sentence for users.
     pub(super) fn check(&self) -> Result<(), String> {
         self.load.check()?;

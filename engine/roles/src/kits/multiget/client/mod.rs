@@ -1,4 +1,4 @@
-//! Load generator and client of multigets: many clients in one state machine.
+//! Clients of multigets, many in one state machine, over a source of operations: a load, or users.
 //!
 //! Rules
 //! -----
@@ -16,57 +16,91 @@
 //! 5. A client never uses a number `window` above its oldest one under way: servers take older
 //!    numbers for late copies. If all clients are at that limit, operations wait.
 //! 6. Latency is measured from the intended start of the operation.
-//! 7. Every operation of the load is recorded, and each key of a multiget is judged as a read by
-//!    the [`Checker`](netkv_checker::Checker); a final verification reads every written key back.
-//!    Operations of users beside the load are not judged, since their values are arbitrary. Their
-//!    frames are counted, their operations and latency are not.
+//! 7. Every operation of a load is recorded, and each key of a multiget is judged as a read by the
+//!    [`Checker`](netkv_checker::Checker); a final verification reads every written key back.
 //!
-//! Modules: `operation` has rule 1, `replies` rule 2, `requests` rules 3 and 4, and
-//! `crate::common::load` rules 5 to 7; `submission` the operations of users.
+//! Modules: `operation` has rule 1, `replies` rule 2, `requests` rules 3 and 4,
+//! [`crate::common::senders`] rule 5, [`crate::common::load`] rules 6 and 7; `users` the operations
+//! of users.
 
 mod architecture;
 mod config;
 pub(crate) mod operation;
 mod replies;
 mod requests;
-mod state;
-mod submission;
 mod users;
-mod verify;
 mod writer;
 
-use netkv_checker::{Summary, Violation};
-use netkv_workload::{Arrivals, OpKind, Workload};
+use netkv_workload::Workload;
 use rustc_hash::FxHashMap;
 
-use crate::common::load::{Judge, Load, Phase, Senders, Verification};
+use crate::common::load::Load;
+use crate::common::senders::Senders;
 use crate::common::slots::Slots;
+use crate::common::source::Source;
+use crate::common::stats::counts;
 use crate::common::timers::{Timeouts, Timers};
-use crate::kits::multiget::layout::Layout;
+use crate::entries::Made;
 use crate::options::ClientOptions;
-use crate::{Actions, ClientStats, Completion, Nanos, UserOp, VerifyReport, WINDOW};
+use crate::{Actions, ClientCounts, Completion, Counts, LoadClient, Nanos, UserClient, UserOp};
 pub use architecture::Architecture;
 pub use config::ClientConfig;
 use config::MAX_REQUESTS;
 pub(crate) use operation::{Operation, Part};
-pub use state::{Client, MultigetCounts};
-use users::Users;
+use requests::take_spare;
+pub use users::Users;
 pub(crate) use writer::RequestWriter;
 
-/// Clients of this architecture.
-pub(crate) fn client(
+counts! {
+    /// Counts of clients of multigets only.
+    pub struct MultigetCounts {
+        /// Keys of answered reads; a repeated key counts each time.
+        keys_read,
+        /// Requests to servers for the operations started: one for each key group, whether a client
+        /// or a switch splits it. If a coordinator splits, the requests to the coordinator.
+        groups,
+        /// Servers that had not answered when an operation was given up.
+        missing_groups,
+    }
+}
+
+/// Many clients in one state machine. The comment of the module has its rules.
+#[derive(Debug)]
+pub struct Client<S: Source<Operation> = Load> {
+    config: ClientConfig,
+    source: S,
+    operations: Slots<Operation>,
+    spare: Vec<Operation>,
+    /// The operation of a request, and the index of the request in it.
+    by_number: FxHashMap<(u16, u32), (u32, usize)>,
+    senders: Senders,
+    timers: Timers<u32>,
+    timeouts: Timeouts,
+    counts: MultigetCounts,
+    last_missing: Vec<u16>,
+    /// A buffer that is reused.
+    value: Vec<u8>,
+}
+
+/// Clients of this architecture with a load.
+pub(crate) fn load_client(
     architecture: &'static dyn Architecture,
     options: &ClientOptions,
     workload: Workload,
-) -> Result<Box<dyn crate::Client>, String> {
-    let layout = Layout::of(options.keyspace);
-    let load = crate::ClientConfig { window: WINDOW, ..options.load };
-    let config = ClientConfig { load, architecture, layout };
-    Ok(Box::new(Client::new(config, workload)?))
+) -> Made<dyn LoadClient> {
+    Ok(Box::new(Client::new(ClientConfig::of(architecture, options), workload)?))
+}
+
+/// Clients of this architecture for users.
+pub(crate) fn user_client(
+    architecture: &'static dyn Architecture,
+    options: &ClientOptions,
+) -> Made<dyn UserClient> {
+    Ok(Box::new(Client::of_users(ClientConfig::of(architecture, options))?))
 }
 
 impl Client {
-    /// A client that starts no operation until [`crate::Client::start`].
+    /// Clients with a load, which start no operation until [`LoadClient::start`].
     ///
     /// # Errors
     ///
@@ -80,22 +114,34 @@ impl Client {
                 config.layout.key_size
             ));
         }
+        Self::with(config, Load::new(config.load, workload))
+    }
+}
+
+impl Client<Users> {
+    /// Clients of users.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about an invalid setting.
+    pub fn of_users(config: ClientConfig) -> Result<Self, String> {
+        Self::with(config, Users::new(config.load))
+    }
+}
+
+impl<S: Source<Operation>> Client<S> {
+    fn with(config: ClientConfig, source: S) -> Result<Self, String> {
+        config.check()?;
         Ok(Self {
-            workload,
-            load: Load::new(&config.load),
+            source,
             operations: Slots::default(),
             spare: Vec::new(),
             by_number: FxHashMap::default(),
             senders: Senders::new(&config.load, MAX_REQUESTS),
             timers: Timers::new(),
             timeouts: Timeouts::new(config.load.retry),
-            judge: Judge::new(&config.load),
-            verification: None,
-            stats: ClientStats::default(),
             counts: MultigetCounts::default(),
             last_missing: Vec::new(),
-            users: Users::default(),
-            ids: Vec::new(),
             value: Vec::new(),
             config,
         })
@@ -110,46 +156,9 @@ impl Client {
     pub fn last_missing(&self) -> &[u16] {
         &self.last_missing
     }
-
-    /// Starts as many operations as may run now, those of users first.
-    fn fill(&mut self, now: Nanos, out: &mut Actions) {
-        self.start_submitted(now, out);
-        if self.load.phase == Phase::Verifying {
-            self.verify_more(now, out);
-        }
-        loop {
-            let has_room = || self.senders.has_room();
-            let (under_way, counts) = (self.operations.len(), &mut self.stats.counts);
-            let Some(intended) = self.load.next(now, under_way, has_room, counts) else {
-                return;
-            };
-            let operation = self.draw(intended);
-            self.start_operation(now, operation, out);
-        }
-    }
-
-    /// The next operation of the load.
-    fn draw(&mut self, intended: Nanos) -> Operation {
-        let mut operation = self.take_spare();
-        let mut ids = std::mem::take(&mut self.ids);
-        let drawn = self.workload.draw_keys(&mut ids);
-        operation.begin(drawn.kind, intended, intended + self.config.load.deadline);
-        (operation.id, operation.size) = (drawn.id, drawn.size.into());
-        let keys = self.workload.config().keys;
-        ids.iter().for_each(|id| operation.add_id(*id, keys, &self.config.layout));
-        if drawn.kind == OpKind::Read {
-            self.choose_read(&mut operation);
-        }
-        self.ids = ids;
-        operation
-    }
-
-    fn take_spare(&mut self) -> Operation {
-        self.spare.pop().unwrap_or_else(Operation::new)
-    }
 }
 
-impl crate::Client for Client {
+impl<S: Source<Operation>> crate::Client for Client<S> {
     fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
         self.take_frame(now, bytes, out);
     }
@@ -158,52 +167,25 @@ impl crate::Client for Client {
         while let Some((at, slot)) = self.timers.take(now) {
             self.on_timer(now, at, slot, out);
         }
-        self.load.arrive(now, self.workload.random(), &mut self.stats.counts);
-        self.fill(now, out);
+        self.source.poll(now);
+        self.start_operations(now, out);
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        let timer = self.timers.next().unwrap_or(Nanos::MAX);
-        let due = [timer, self.load.due(), self.users.due()];
-        due.into_iter().min().filter(|due| *due != Nanos::MAX)
-    }
-
-    fn start(&mut self, now: Nanos, out: &mut Actions) {
-        self.verification = None;
-        self.load.start(now, self.workload.random(), &mut self.stats.counts);
-        self.fill(now, out);
-    }
-
-    fn pause(&mut self) {
-        self.load.pause(&mut self.stats.counts);
-    }
-
-    fn set_arrivals(&mut self, now: Nanos, arrivals: Arrivals, out: &mut Actions) {
-        let random = self.workload.random();
-        self.load.set_arrivals(now, arrivals, random, &mut self.stats.counts);
-        self.fill(now, out);
+        let due = self.timers.next().unwrap_or(Nanos::MAX).min(self.source.due());
+        Some(due).filter(|due| *due != Nanos::MAX)
     }
 
     fn outstanding(&self) -> usize {
         self.operations.len()
     }
 
-    fn workload(&self) -> &Workload {
-        &self.workload
+    fn counts(&self) -> &ClientCounts {
+        self.source.counts()
     }
 
-    fn workload_mut(&mut self) -> &mut Workload {
-        &mut self.workload
-    }
-
-    fn stats(&self) -> &ClientStats {
-        &self.stats
-    }
-
-    fn take_stats(&mut self, into: &mut ClientStats) {
-        std::mem::swap(&mut self.stats, into);
-        self.stats.clear();
-        into.own.extend(std::mem::take(&mut self.counts).list());
+    fn take_counts(&mut self, into: &mut Counts) {
+        into.extend(std::mem::take(&mut self.counts).list());
     }
 
     fn crash(&mut self, now: Nanos, out: &mut Actions) {
@@ -214,29 +196,26 @@ impl crate::Client for Client {
     }
 
     fn leave(&mut self, now: Nanos, out: &mut Actions) {
-        self.pause();
+        self.source.leave();
         self.poll(now, out);
     }
+}
 
-    fn verify(&mut self, now: Nanos, out: &mut Actions) {
-        self.pause();
-        self.load.phase = Phase::Verifying;
-        self.verification = Some(Verification::default());
-        self.fill(now, out);
+impl LoadClient for Client {
+    fn load(&self) -> &Load {
+        &self.source
     }
 
-    fn verified(&self) -> Option<VerifyReport> {
-        self.verification.as_ref()?.report(self.operations.len())
+    fn load_mut(&mut self) -> &mut Load {
+        &mut self.source
     }
 
-    fn history(&self) -> Option<Summary> {
-        self.judge.history()
+    fn fill(&mut self, now: Nanos, out: &mut Actions) {
+        self.start_operations(now, out);
     }
+}
 
-    fn violations(&self) -> Vec<Violation> {
-        self.judge.violations()
-    }
-
+impl UserClient for Client<Users> {
     fn submit(
         &mut self,
         now: Nanos,
@@ -244,10 +223,13 @@ impl crate::Client for Client {
         op: &UserOp<'_>,
         out: &mut Actions,
     ) -> Result<(), String> {
-        self.take_operation(now, token, op, out)
+        let spare = || take_spare(&mut self.spare);
+        self.source.submit(now, token, op, spare, &self.config.layout)?;
+        self.start_operations(now, out);
+        Ok(())
     }
 
     fn completions(&mut self, into: &mut Vec<Completion>) {
-        self.users.completions(into);
+        into.append(&mut self.source.ended);
     }
 }

@@ -3,9 +3,10 @@
 use netkv_checker::{ReadTicket, WriteId};
 use netkv_wire::Key;
 use netkv_wire::multiget::{Groups, Op, group, owner};
-use netkv_workload::{OpKind, WireKey, key_of_wire, wire_key};
+use netkv_workload::{OpKind, WireKey, Workload, key_of_wire, wire_key};
 
 use crate::Nanos;
+use crate::common::source::{Asked, Tag, UnderWay};
 use crate::kits::multiget::key_bits::key_bits;
 use crate::kits::multiget::layout::Layout;
 
@@ -47,18 +48,11 @@ impl Part {
 /// An operation from its start to its end. The memory of an ended one is reused.
 #[derive(Debug)]
 pub struct Operation {
-    pub(crate) kind: OpKind,
+    pub(crate) tag: Tag,
     /// The operation code of its current requests: a read-modify-write first reads, then writes.
     pub(crate) op: Op,
-    /// Id of the key that is written, for keys of the keyspace.
-    pub(crate) id: u64,
-    /// Bytes of the value to write, for operations of the load.
+    /// Bytes of the value to write.
     pub(crate) size: usize,
-    /// The user's token, if it is an operation of a user.
-    pub(crate) token: Option<u64>,
-    /// Whether it is a read of the final verification.
-    pub(crate) verifies: bool,
-    pub(crate) intended: Nanos,
     pub(crate) deadline: Nanos,
     /// When its timer is due; its other timers in the queue are ignored.
     pub(crate) timer: Nanos,
@@ -79,13 +73,9 @@ pub struct Operation {
 impl Operation {
     pub(crate) const fn new() -> Self {
         Self {
-            kind: OpKind::Read,
+            tag: Tag { kind: OpKind::Read, number: 0, verifies: false, intended: 0 },
             op: Op::Get,
-            id: 0,
             size: 0,
-            token: None,
-            verifies: false,
-            intended: 0,
             deadline: 0,
             timer: 0,
             attempts: 0,
@@ -100,24 +90,29 @@ impl Operation {
     }
 
     /// Reuses the memory for another operation, which has no keys yet.
-    pub(crate) fn begin(&mut self, kind: OpKind, intended: Nanos, deadline: Nanos) {
+    pub(crate) fn begin(&mut self, tag: Tag, deadline: Nanos) {
         let Self { keys, firsts, parts, values, .. } = std::mem::replace(self, Self::new());
         (self.keys, self.firsts, self.parts, self.values) = (keys, firsts, parts, values);
         self.keys.clear();
         self.firsts.clear();
         self.parts.clear();
         self.values.clear();
-        (self.kind, self.intended, self.deadline) = (kind, intended, deadline);
-        self.op = match kind {
+        (self.tag, self.deadline) = (tag, deadline);
+        self.op = match tag.kind {
             OpKind::Read | OpKind::ReadModifyWrite => Op::Get,
             OpKind::Update | OpKind::Insert => Op::Put,
             OpKind::Delete => Op::Delete,
         };
     }
 
-    /// Adds a key of the keyspace, which has `keys` ids.
-    pub(crate) fn add_id(&mut self, id: u64, keys: u64, layout: &Layout) {
-        self.add(wire_key(id, layout.key_size), id < keys, layout);
+    /// Whether a read is a multiget: if it has several keys, or in a load of `multigets`.
+    pub(crate) fn choose_read(&mut self, multigets: bool) {
+        self.op = if multigets || self.keys.len() > 1 { Op::Mget } else { Op::Get };
+    }
+
+    /// Adds a key of the keyspace.
+    pub(crate) fn add_id(&mut self, id: u64, exists: bool, layout: &Layout) {
+        self.add(wire_key(id, layout.key_size), exists, layout);
     }
 
     /// Adds a key, unless the operation has it already.
@@ -168,11 +163,6 @@ impl Operation {
         &self.keys[part.from..part.from + part.count]
     }
 
-    /// Identifies the operation for the checker: its first request.
-    pub(crate) fn id(&self) -> WriteId {
-        WriteId { client: self.client, request: self.parts.first().map_or(0, |it| it.number) }
-    }
-
     /// The servers of the keys that are not answered, in order.
     pub(crate) fn missing_servers(&self, servers: u16, into: &mut Vec<u16>) {
         into.clear();
@@ -189,6 +179,37 @@ impl Operation {
             keys.filter(|(at, _)| part.missing >> at & 1 == 1).map(|(_, asked)| asked)
         });
         unasked.iter().chain(asked)
+    }
+}
+
+impl UnderWay for Operation {
+    fn draw(workload: &mut Workload, _: bool, ids: &mut Vec<u64>) -> netkv_workload::Operation {
+        workload.draw_keys(ids)
+    }
+
+    fn tag(&self) -> Tag {
+        self.tag
+    }
+
+    /// That of its first request.
+    fn id(&self) -> WriteId {
+        WriteId { client: self.client, request: self.parts.first().map_or(0, |it| it.number) }
+    }
+
+    fn reads(&self) -> bool {
+        self.op.reads()
+    }
+
+    fn key(&self) -> &Key {
+        &self.keys[0].key
+    }
+
+    fn keys(&mut self) -> impl Iterator<Item = Asked<'_>> {
+        self.keys.iter_mut().map(|RequestedKey { key, exists, ticket, .. }| Asked {
+            key,
+            exists: *exists,
+            ticket,
+        })
     }
 }
 
@@ -211,8 +232,8 @@ pub(crate) mod tests {
 
     fn read_of(layout: Layout, ids: &[u64]) -> Operation {
         let mut operation = Operation::new();
-        operation.begin(OpKind::Read, 0, 1);
-        ids.iter().for_each(|id| operation.add_id(*id, 1000, &layout));
+        operation.begin(Operation::new().tag, 1);
+        ids.iter().for_each(|id| operation.add_id(*id, true, &layout));
         operation
     }
 

@@ -4,13 +4,13 @@ use netkv_wire::client_of_ip;
 use netkv_wire::multiget::{Answer, Op, View};
 use netkv_workload::OpKind;
 
+use super::Client;
 use super::operation::{Operation, Part};
-use super::state::Client;
-use crate::common::load::Read;
+use crate::common::source::Source;
 use crate::kits::multiget::key_bits::key_bits;
 use crate::{Actions, Nanos};
 
-impl Client {
+impl<S: Source<Operation>> Client<S> {
     /// Handles a frame.
     pub(super) fn take_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
         let receiver = View::parse(bytes, self.config.layout.fields)
@@ -18,13 +18,13 @@ impl Client {
             .filter(|view| view.header().reply)
             .and_then(|view| Some((view, client_of_ip(view.destination())?)));
         let Some((view, client)) = receiver else {
-            self.stats.counts.malformed += 1;
+            self.source.counts_mut().malformed += 1;
             return;
         };
         let number = view.header().id;
         let found = self.by_number.get(&(client, number)).copied();
         let Some((slot, at)) = found else {
-            let counts = &mut self.stats.counts;
+            let counts = self.source.counts_mut();
             if self.senders.issued(client, number) {
                 counts.late_replies += 1;
             } else {
@@ -35,10 +35,10 @@ impl Client {
         match view.answer() {
             Answer::Ok => self.on_entries(now, slot, at, &view, out),
             // The server did nothing; the retry timer keeps running.
-            Answer::Overloaded => self.stats.counts.overloaded += 1,
+            Answer::Overloaded => self.source.counts_mut().overloaded += 1,
             answer => self.on_refused(now, slot, answer),
         }
-        self.fill(now, out);
+        self.start_operations(now, out);
     }
 
     /// A reply with entries for some keys of a request.
@@ -46,37 +46,19 @@ impl Client {
         let Some(operation) = self.operations.get_mut(slot) else { return };
         let part = operation.parts[at];
         if view.header().op != operation.op || !names_keys_of(operation, &part, view) {
-            self.stats.counts.malformed += 1;
+            self.source.counts_mut().malformed += 1;
             return;
         }
         let first = usize::from(view.header().startidx);
         let end = (first + view.entries().count()).min(part.count);
         let new = part.missing & key_bits(first, end);
-        self.stats.counts.late_replies += u64::from(new == 0);
+        self.source.counts_mut().late_replies += u64::from(new == 0);
         for (index, entry) in (first..end).zip(view.entries()) {
             if new >> index & 1 == 0 || !operation.op.reads() {
                 continue;
             }
-            let (reader, verifies) = (operation.id(), operation.verifies);
-            let load = operation.token.is_none();
-            let asked = &mut operation.keys[part.from + index];
             let value = entry.found.then_some(entry.value);
-            self.stats.counts.not_found += u64::from(value.is_none() && !verifies && load);
-            if !load {
-                asked.value = value.map(|value| {
-                    let start = operation.values.len();
-                    operation.values.extend_from_slice(value);
-                    (start, operation.values.len())
-                });
-            } else if let Some(ticket) = asked.ticket.take() {
-                let (key, exists) = (&asked.key, asked.exists);
-                let read = Read { key, ticket, reader, value, exists, verifies };
-                let counts = &mut self.stats.counts;
-                let lost = self.judge.end_read(now, &read, &self.senders, counts);
-                if let Some(verification) = self.verification.as_mut().filter(|_| lost) {
-                    verification.lost();
-                }
-            }
+            self.source.on_value(now, operation, part.from + index, value, &self.senders);
         }
         let part = &mut operation.parts[at];
         part.missing &= !new;
@@ -92,28 +74,17 @@ impl Client {
     pub(super) fn complete(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
         let Some(operation) = self.operations.get_mut(slot) else { return };
         self.timeouts.answered(operation.attempts, now.saturating_sub(operation.sent));
-        let counts = &mut self.stats.counts;
-        let (reads, load) = (operation.op.reads(), operation.token.is_none());
-        if !operation.verifies && load {
-            counts.reads += u64::from(reads);
-            counts.writes += u64::from(!reads);
-            self.counts.keys_read += if reads { operation.firsts.len() as u64 } else { 0 };
+        let reads = operation.op.reads();
+        if reads && !operation.tag.verifies {
+            self.counts.keys_read += operation.firsts.len() as u64;
         }
-        if !reads && load {
-            self.judge.end_write(now, &operation.keys[0].key, operation.id());
-        }
-        if reads && operation.kind == OpKind::ReadModifyWrite {
+        let goes_on = reads && operation.tag.kind == OpKind::ReadModifyWrite;
+        self.source.on_done(now, operation, true, false, goes_on);
+        if goes_on {
             self.start_second_half(now, slot, out);
-            return;
+        } else if let Some(operation) = self.end(slot) {
+            self.recycle(operation);
         }
-        let Some(operation) = self.end(slot) else { return };
-        match (operation.verifies, self.verification.as_mut()) {
-            (true, Some(verification)) => verification.ended(true),
-            _ if operation.token.is_some() => {}
-            _ => self.note_end(now, &operation),
-        }
-        self.report_done(&operation);
-        self.recycle(operation);
     }
 
     /// The second half of a read-modify-write, with a number of its own.
@@ -132,26 +103,13 @@ impl Client {
 
     /// A server or the coordinator has refused a request, so the operation is refused.
     fn on_refused(&mut self, now: Nanos, slot: u32, answer: Answer) {
-        let Some(operation) = self.end(slot) else { return };
-        self.forget(&operation);
-        let reads = operation.op.reads();
-        self.stats.counts.errors += u64::from(operation.token.is_none());
-        match (operation.verifies, self.verification.as_mut()) {
-            (true, Some(verification)) => verification.ended(false),
-            _ if operation.token.is_some() => {}
-            _ => {
-                self.stats.counts.reads += u64::from(reads);
-                self.stats.counts.writes += u64::from(!reads);
-                self.note_end(now, &operation);
-            }
-        }
-        self.report_refused(&operation, answer);
+        let Some(mut operation) = self.end(slot) else { return };
+        let why = match answer {
+            Answer::Failed => "the store of a server failed",
+            _ => "the key is reserved for the store itself",
+        };
+        self.source.on_refused(now, &mut operation, false, why);
         self.recycle(operation);
-    }
-
-    fn note_end(&mut self, now: Nanos, operation: &Operation) {
-        self.stats.counts.completed += 1;
-        self.stats.latency.saturating_record(now.saturating_sub(operation.intended).max(1));
     }
 }
 

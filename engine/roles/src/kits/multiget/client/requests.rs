@@ -1,31 +1,44 @@
 //! Sends requests and retries, and gives operations up.
 
-use netkv_checker::WriteKind;
 use netkv_wire::multiget::Op;
 use netkv_workload::OpKind;
 
-use super::operation::{Operation, RequestedKey};
-use super::state::Client;
+use super::Client;
+use super::operation::Operation;
 use super::writer::RequestWriter;
-use crate::common::load::Phase;
-use crate::{Actions, Nanos, fill_value};
+use crate::common::source::Source;
+use crate::{Actions, Nanos};
 
-impl Client {
-    /// A read is a multiget if it has several keys, or if the load has multigets.
-    pub(super) fn choose_read(&self, operation: &mut Operation) {
-        let multiget = self.workload.config().multiget.is_some() || operation.keys.len() > 1;
-        operation.op = if multiget { Op::Mget } else { Op::Get };
+impl<S: Source<Operation>> Client<S> {
+    /// Starts as many operations as may run now.
+    pub(super) fn start_operations(&mut self, now: Nanos, out: &mut Actions) {
+        loop {
+            let (layout, spare) = (&self.config.layout, &mut self.spare);
+            let (has_room, outstanding) = (|| self.senders.has_room(), self.operations.len());
+            let next =
+                self.source.next(now, outstanding, has_room, |load, drawn, tag, deadline| {
+                    let mut operation = take_spare(spare);
+                    operation.begin(tag, deadline);
+                    operation.size = drawn.size.into();
+                    load.ids.iter().for_each(|id| operation.add_id(*id, load.exists(*id), layout));
+                    if drawn.kind == OpKind::Read && !tag.verifies {
+                        operation.choose_read(load.workload.config().multiget.is_some());
+                    }
+                    operation
+                });
+            let Some(operation) = next else { return };
+            self.start_operation(now, operation, out);
+        }
     }
 
-    /// Divides an operation into requests and sends them for the first time. The caller has checked
+    /// Divides an operation into requests and sends them for the first time. The source has checked
     /// that there is room.
-    pub(super) fn start_operation(
-        &mut self,
-        now: Nanos,
-        mut operation: Operation,
-        out: &mut Actions,
-    ) {
+    fn start_operation(&mut self, now: Nanos, mut operation: Operation, out: &mut Actions) {
         self.config.architecture.divide(&mut operation, &self.config.layout);
+        if operation.deadline <= now {
+            self.lose(operation);
+            return;
+        }
         let (client, number) = self.senders.take();
         operation.client = client;
         for (at, part) in operation.parts.iter_mut().enumerate() {
@@ -35,24 +48,14 @@ impl Client {
         self.enter(now, slot, out);
     }
 
-    /// Sends the numbered requests of an operation, and reports it to the checker.
+    /// Sends the numbered requests of an operation.
     pub(super) fn enter(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
         let Some(operation) = self.operations.get_mut(slot) else { return };
-        let id = operation.id();
         for (at, part) in operation.parts.iter().enumerate() {
             self.by_number.insert((operation.client, part.number), (slot, at));
             self.counts.groups += u64::from(part.groups.count);
         }
-        if operation.token.is_none() {
-            for asked in &mut operation.keys {
-                let RequestedKey { key, exists, .. } = *asked;
-                match operation.op {
-                    Op::Mget | Op::Get => asked.ticket = self.judge.begin_read(now, &key),
-                    Op::Put => self.judge.begin_write(now, &key, id, WriteKind::Put, exists),
-                    Op::Delete => self.judge.begin_write(now, &key, id, WriteKind::Delete, exists),
-                }
-            }
-        }
+        self.source.begin(now, operation);
         self.send(now, slot, out);
     }
 
@@ -65,9 +68,9 @@ impl Client {
         operation.timer = (now + wait).min(operation.deadline);
         self.timers.set(operation.timer, slot);
         let before = out.frames().len();
-        if operation.op == Op::Put && operation.token.is_none() {
+        if operation.op == Op::Put {
             self.value.resize(operation.size, 0);
-            fill_value(&operation.keys[0].key, operation.id(), &mut self.value);
+            self.source.fill(operation, &mut self.value);
         }
         let (layout, value) = (&self.config.layout, &self.value);
         let writer = RequestWriter { layout, operation, value };
@@ -75,8 +78,8 @@ impl Client {
             self.config.architecture.send_missing(&writer, part, out);
         }
         let sent = (out.frames().len() - before) as u64;
-        self.stats.counts.requests += sent;
-        self.stats.counts.retries += if operation.attempts > 1 { sent } else { 0 };
+        self.source.counts_mut().requests += sent;
+        self.source.counts_mut().retries += if operation.attempts > 1 { sent } else { 0 };
     }
 
     pub(super) fn on_timer(&mut self, now: Nanos, at: Nanos, slot: u32, out: &mut Actions) {
@@ -90,40 +93,25 @@ impl Client {
 
     /// Ends an operation of which the effect is unknown.
     pub(super) fn give_up(&mut self, slot: u32) {
-        let Some(operation) = self.end(slot) else { return };
-        self.forget(&operation);
-        self.report_missing(&operation);
-        match (operation.verifies, self.verification.as_mut()) {
-            (true, Some(verification)) => verification.ended(false),
-            _ if operation.token.is_some() => {}
-            _ => {
-                self.stats.counts.lost += 1;
-                self.counts.missing_groups += self.last_missing.len() as u64;
-            }
+        if let Some(operation) = self.end(slot) {
+            self.lose(operation);
         }
-        self.recycle(operation);
     }
 
-    /// Reports the unanswered keys of an operation to the checker as given up.
-    pub(super) fn forget(&mut self, operation: &Operation) {
-        for asked in &operation.keys {
-            match (asked.ticket, operation.op.reads()) {
-                (Some(ticket), _) => self.judge.give_up_read(&asked.key, ticket),
-                (None, true) => {}
-                (None, false) if operation.token.is_some() => {}
-                (None, false) => self.judge.give_up_write(&asked.key, operation.id()),
-            }
+    /// An operation has ended without an answer. Notes which servers have not answered.
+    fn lose(&mut self, mut operation: Operation) {
+        operation.missing_servers(self.config.layout.servers, &mut self.last_missing);
+        if !operation.tag.verifies {
+            self.counts.missing_groups += self.last_missing.len() as u64;
         }
+        self.source.on_lost(&mut operation);
+        self.recycle(operation);
     }
 
     /// Removes an ended operation and its numbers.
     pub(super) fn end(&mut self, slot: u32) -> Option<Operation> {
         let operation = self.operations.take(slot)?;
         self.end_numbers(&operation);
-        // The insert has ended, so read-latest may read its key.
-        if operation.kind == OpKind::Insert && self.load.phase != Phase::Verifying {
-            self.workload.settle_insert(operation.id);
-        }
         Some(operation)
     }
 
@@ -139,4 +127,9 @@ impl Client {
             self.spare.push(operation);
         }
     }
+}
+
+/// Memory for an operation, which has the content of an earlier one.
+pub(super) fn take_spare(spare: &mut Vec<Operation>) -> Operation {
+    spare.pop().unwrap_or_else(Operation::new)
 }

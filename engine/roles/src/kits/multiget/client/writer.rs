@@ -40,9 +40,7 @@ impl RequestWriter<'_> {
         let keys = self.operation.keys_of(part);
         out.send_written(|bytes| {
             if header.op == Op::Put {
-                let of_user = self.operation.token.is_some();
-                let value = if of_user { &self.operation.values } else { self.value };
-                write_put(bytes, &addresses, header, keys[0].name.as_bytes(), value, None);
+                write_put(bytes, &addresses, header, keys[0].name.as_bytes(), self.value, None);
             } else {
                 let names = keys.iter().map(|asked| asked.name.as_bytes());
                 write_keys(bytes, &addresses, header, names, None);

@@ -1,5 +1,4 @@
-//! Clients of single keys: a load generator and the operations of users, many clients in one state
-//! machine.
+//! Clients of single keys, many in one state machine, over a source of operations: a load, or users.
 //!
 //! Rules
 //! -----
@@ -13,109 +12,121 @@
 //!    still take effect.
 //! 4. Latency is measured from the intended start of the operation (open loop: its Poisson
 //!    arrival), so that it includes waiting (no coordinated omission).
-//! 5. Every operation is recorded, and the [`Checker`](netkv_checker::Checker) judges for every
-//!    read whether the history of its key is still linearizable; a final verification reads every
-//!    written key back.
+//! 5. Every operation of a load is recorded, and the [`Checker`](netkv_checker::Checker) judges for
+//!    every read whether the history of its key is still linearizable; a final verification reads
+//!    every written key back.
 //!    A conditional write that is refused has not taken effect. If it was sent again, its effect is
 //!    unknown: a copy may have taken effect before.
 //! 6. A protocol adds in its [`Protocol`]: stamps of requests, which answers are accepted, and
-//!    messages to and from the controller.
+//!    messages to and from the controller. Answers are handed to it whatever the source.
 //!
-//! [`crate::common::load`] has rules 2 and 4 and the arrivals, `requests` rules 1 and 3, `reads`
-//! and `verify` rule 5. `submission` has the operations that users submit beside the load.
+//! [`crate::common::senders`] has rule 2, [`crate::common::load`] rules 4 and 5 and the arrivals,
+//! `requests` rules 1 and 3. `users` has the operations that users submit.
 
 mod protocol;
-mod reads;
 mod request;
 mod requests;
-mod state;
-mod submission;
 mod users;
-mod verify;
 
 use std::any::Any;
 
-use netkv_checker::{Summary, Violation};
 use netkv_wire::peek_request;
-use netkv_workload::{Arrivals, Operation, Workload};
+use netkv_workload::Workload;
 
-use crate::common::load::{Judge, Load, Phase, Senders, Verification};
+use crate::common::load::Load;
+use crate::common::senders::Senders;
+use crate::common::source::Source;
 use crate::common::timers::{Timeouts, Timers};
-use crate::{Actions, ClientConfig, ClientStats, Completion, Counts, Nanos, UserOp, VerifyReport};
+use crate::entries::ClientEntry;
+use crate::{
+    Actions, ClientConfig, ClientCounts, Completion, Counts, LoadClient, Nanos, UserClient, UserOp,
+};
 pub use protocol::{Protocol, Verdict};
-use request::Request;
-pub use state::Client;
-use users::Users;
+pub use request::Request;
+pub use users::Users;
+
+/// Many clients in one state machine. The comment of the module has its rules.
+#[derive(Debug)]
+pub struct Client<P: Protocol, S: Source<Request> = Load> {
+    /// `senders` has the index of each.
+    requests: Vec<Option<Request>>,
+    free: Vec<u32>,
+    outstanding: usize,
+    senders: Senders,
+    timers: Timers<(u16, u32)>,
+    timeouts: Timeouts,
+    pub(crate) protocol: P,
+    source: S,
+    /// Buffers that are reused.
+    value: Vec<u8>,
+    received: Vec<u8>,
+}
+
+/// The role of the clients with this protocol.
+pub(crate) const fn role<P: Protocol>(name: &'static str) -> ClientEntry {
+    ClientEntry {
+        name,
+        load: &|options, workload| {
+            let config = ClientConfig { window: P::WINDOW, ..options.load };
+            Ok(Box::new(Client::<P>::new(config, workload)?))
+        },
+        users: &|options| {
+            let config = ClientConfig { window: P::WINDOW, ..options.load };
+            Ok(Box::new(Client::<P, Users>::of_users(config)?))
+        },
+    }
+}
 
 impl<P: Protocol> Client<P> {
-    /// Clients that start no operation until [`crate::Client::start`].
+    /// Clients with a load, which start no operation until [`LoadClient::start`].
     ///
     /// # Errors
     ///
     /// A sentence about an invalid setting.
     pub fn new(config: ClientConfig, workload: Workload) -> Result<Self, String> {
-        Self::with(P::new(&config)?, config, workload)
-    }
-
-    /// The same with an existing protocol.
-    pub(crate) fn with(
-        protocol: P,
-        config: ClientConfig,
-        workload: Workload,
-    ) -> Result<Self, String> {
-        config.check()?;
-        Ok(Self {
-            workload,
-            load: Load::new(&config),
-            requests: Vec::new(),
-            free: Vec::new(),
-            outstanding: 0,
-            senders: Senders::new(&config, 1),
-            timers: Timers::new(),
-            timeouts: Timeouts::new(config.retry),
-            protocol,
-            judge: Judge::new(&config),
-            verification: None,
-            users: Users::default(),
-            stats: ClientStats::default(),
-            value: Vec::new(),
-            config,
-        })
-    }
-
-    /// Starts as many operations as may run now, those of users first.
-    fn fill(&mut self, now: Nanos, out: &mut Actions) {
-        self.start_submitted(now, out);
-        if self.load.phase == Phase::Verifying {
-            self.verify_more(now, out);
-        }
-        loop {
-            let has_room = || self.senders.has_room();
-            let counts = &mut self.stats.counts;
-            let Some(intended) = self.load.next(now, self.outstanding, has_room, counts) else {
-                return;
-            };
-            // Arrivals of an open loop take random numbers between the operations.
-            let operation = if self.load.is_closed() {
-                self.workload.draw_ahead()
-            } else {
-                self.workload.draw()
-            };
-            self.begin(now, intended, operation, out);
-        }
-    }
-
-    #[inline]
-    fn begin(&mut self, now: Nanos, intended: Nanos, operation: Operation, out: &mut Actions) {
-        let exists = operation.id < self.workload.config().keys;
-        let request = Request::new(operation, exists, intended, intended + self.config.deadline);
-        self.start_request(now, request, out);
+        Self::with(P::new(&config)?, &config, Load::new(config, workload))
     }
 }
 
-impl<P: Protocol> crate::Client for Client<P> {
+impl<P: Protocol> Client<P, Users> {
+    /// Clients of users.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about an invalid setting.
+    pub fn of_users(config: ClientConfig) -> Result<Self, String> {
+        Self::with(P::new(&config)?, &config, Users::new(config))
+    }
+}
+
+impl<P: Protocol, S: Source<Request>> Client<P, S> {
+    /// Clients of any source, with an existing protocol.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about an invalid setting.
+    pub fn with(protocol: P, config: &ClientConfig, source: S) -> Result<Self, String> {
+        config.check()?;
+        Ok(Self {
+            requests: Vec::new(),
+            free: Vec::new(),
+            outstanding: 0,
+            senders: Senders::new(config, 1),
+            timers: Timers::new(),
+            timeouts: Timeouts::new(config.retry),
+            protocol,
+            source,
+            value: Vec::new(),
+            received: Vec::new(),
+        })
+    }
+}
+
+impl<P: Protocol, S: Source<Request>> crate::Client for Client<P, S> {
     fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
-        self.take_frame(now, bytes, out);
+        let mut buffer = std::mem::take(&mut self.received);
+        self.take_frame(now, P::receive(bytes, &mut buffer), out);
+        self.received = buffer;
     }
 
     fn state_of(&self, bytes: &[u8]) -> Option<&dyn Any> {
@@ -129,55 +140,26 @@ impl<P: Protocol> crate::Client for Client<P> {
         while let Some((at, number)) = self.timers.take(now) {
             self.on_timer(now, at, number, out);
         }
-        if self.load.due() <= now {
-            self.load.arrive(now, self.workload.random(), &mut self.stats.counts);
-        }
-        self.fill(now, out);
+        self.source.poll(now);
+        self.start_requests(now, out);
     }
 
     fn deadline(&self) -> Option<Nanos> {
         let timer = self.timers.next().unwrap_or(Nanos::MAX);
-        let due = [timer, self.load.due(), self.protocol.due(), self.users.due()];
+        let due = [timer, self.source.due(), self.protocol.due()];
         due.into_iter().min().filter(|due| *due != Nanos::MAX)
-    }
-
-    fn start(&mut self, now: Nanos, out: &mut Actions) {
-        self.verification = None;
-        self.protocol.start(now);
-        self.load.start(now, self.workload.random(), &mut self.stats.counts);
-        self.fill(now, out);
-    }
-
-    fn pause(&mut self) {
-        self.load.pause(&mut self.stats.counts);
-    }
-
-    fn set_arrivals(&mut self, now: Nanos, arrivals: Arrivals, out: &mut Actions) {
-        let random = self.workload.random();
-        self.load.set_arrivals(now, arrivals, random, &mut self.stats.counts);
-        self.fill(now, out);
     }
 
     fn outstanding(&self) -> usize {
         self.outstanding
     }
 
-    fn workload(&self) -> &Workload {
-        &self.workload
+    fn counts(&self) -> &ClientCounts {
+        self.source.counts()
     }
 
-    fn workload_mut(&mut self) -> &mut Workload {
-        &mut self.workload
-    }
-
-    fn stats(&self) -> &ClientStats {
-        &self.stats
-    }
-
-    fn take_stats(&mut self, into: &mut ClientStats) {
-        std::mem::swap(&mut self.stats, into);
-        self.stats.clear();
-        self.protocol.take_counts(&mut into.own);
+    fn take_counts(&mut self, into: &mut Counts) {
+        self.protocol.take_counts(into);
     }
 
     fn add_gauges(&self, into: &mut Counts) {
@@ -187,8 +169,7 @@ impl<P: Protocol> crate::Client for Client<P> {
     fn crash(&mut self, now: Nanos, out: &mut Actions) {
         for slot in 0..self.requests.len() {
             if let Some(request) = self.requests[slot].take() {
-                self.give_up(slot as u32, &request);
-                self.stats.counts.lost += u64::from(request.is_load());
+                self.give_up(slot as u32, request);
             }
         }
         self.protocol.crash();
@@ -196,7 +177,7 @@ impl<P: Protocol> crate::Client for Client<P> {
     }
 
     fn leave(&mut self, now: Nanos, out: &mut Actions) {
-        self.pause();
+        self.source.leave();
         self.protocol.leave(now);
         self.poll(now, out);
     }
@@ -204,26 +185,29 @@ impl<P: Protocol> crate::Client for Client<P> {
     fn has_left(&self) -> bool {
         self.protocol.has_left()
     }
+}
 
-    fn verify(&mut self, now: Nanos, out: &mut Actions) {
-        self.pause();
-        self.load.phase = Phase::Verifying;
-        self.verification = Some(Verification::default());
-        self.verify_more(now, out);
+impl<P: Protocol> LoadClient for Client<P> {
+    fn load(&self) -> &Load {
+        &self.source
     }
 
-    fn verified(&self) -> Option<VerifyReport> {
-        self.verification.as_ref()?.report(self.outstanding)
+    fn load_mut(&mut self) -> &mut Load {
+        &mut self.source
     }
 
-    fn history(&self) -> Option<Summary> {
-        self.judge.history()
+    fn fill(&mut self, now: Nanos, out: &mut Actions) {
+        self.start_requests(now, out);
     }
 
-    fn violations(&self) -> Vec<Violation> {
-        self.judge.violations()
+    fn start(&mut self, now: Nanos, out: &mut Actions) {
+        self.protocol.start(now);
+        self.source.start(now);
+        self.fill(now, out);
     }
+}
 
+impl<P: Protocol> UserClient for Client<P, Users> {
     fn submit(
         &mut self,
         now: Nanos,
@@ -231,10 +215,12 @@ impl<P: Protocol> crate::Client for Client<P> {
         op: &UserOp<'_>,
         out: &mut Actions,
     ) -> Result<(), String> {
-        self.take_operation(now, token, op, out)
+        self.source.submit(now, token, op)?;
+        self.start_requests(now, out);
+        Ok(())
     }
 
     fn completions(&mut self, into: &mut Vec<Completion>) {
-        self.users.completions(into);
+        into.append(&mut self.source.ended);
     }
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::Debug;
 
-use netkv_wire::{FrameView, Key, Stamp};
+use netkv_wire::{FrameView, Key, Message, Stamp};
 
-use crate::{Actions, ClientConfig, Counts, Nanos};
+use crate::{Actions, ClientConfig, Counts, Nanos, WINDOW};
 
 /// What the client does with an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +20,26 @@ pub enum Verdict {
 /// A protocol, with the state of a client process beside requests. By default, requests have no
 /// stamp, every answer is accepted, and there are no messages beside requests and answers.
 pub trait Protocol: Debug + Send + Sync + Sized + 'static {
+    /// The window of its clients: the requests of a client that are remembered, so that copies of
+    /// them are detected.
+    const WINDOW: u32 = WINDOW;
+
     /// The state of a process that starts.
     ///
     /// # Errors
     ///
     /// A sentence about a setting that the protocol does not allow.
     fn new(config: &ClientConfig) -> Result<Self, String>;
+
+    /// Sends a request.
+    fn send(&self, message: &Message<'_>, out: &mut Actions) {
+        out.send(message);
+    }
+
+    /// The frame of netkv for one that has arrived, for which there is a buffer.
+    fn receive<'a>(bytes: &'a [u8], _buffer: &'a mut Vec<u8>) -> &'a [u8] {
+        bytes
+    }
 
     /// The stamp of a request that is sent for the first time now.
     fn stamp(&self) -> Option<Stamp> {

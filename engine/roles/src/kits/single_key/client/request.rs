@@ -1,24 +1,27 @@
 //! The state of a request.
 
-use netkv_checker::{ReadTicket, WriteId};
-use netkv_wire::{Op, Stamp};
-use netkv_workload::{OpKind, Operation};
+use std::iter::once;
 
-use super::users::Submitted;
+use netkv_checker::{ReadTicket, WriteId};
+use netkv_wire::{Key, Op, Stamp};
+use netkv_workload::{OpKind, Operation, Workload};
+
 use crate::Nanos;
+use crate::common::source::{Asked, Tag, UnderWay};
 
 /// An operation under way, in two cache lines.
 #[derive(Debug)]
 #[repr(align(64))]
-pub(super) struct Request {
+pub struct Request {
+    /// Its id is that of the key in a load, or of the user's operation.
     pub(super) operation: Operation,
+    /// The index of its key in the user's operation.
+    pub(super) index: u32,
     /// Whether the key has an initial value.
-    pub(super) exists: bool,
+    exists: bool,
     /// Whether it is a read of the final verification.
     pub(super) verifies: bool,
-    /// The operation of a user that it belongs to, if any.
-    pub(super) submitted: Option<Box<Submitted>>,
-    pub(super) intended: Nanos,
+    intended: Nanos,
     pub(super) deadline: Nanos,
     /// The operation code of the current frame: a read-modify-write first reads, then writes.
     pub(super) op: Op,
@@ -33,7 +36,7 @@ pub(super) struct Request {
     pub(super) conditional: bool,
     /// When the timer of this request is due; its other timers in the queue are ignored.
     pub(super) timer: Nanos,
-    pub(super) ticket: Option<ReadTicket>,
+    ticket: Option<ReadTicket>,
 }
 
 const _: () = assert!(size_of::<Option<Request>>() == 128);
@@ -42,8 +45,9 @@ impl Request {
     #[inline(always)]
     pub(super) fn new(
         operation: Operation,
+        index: u32,
         exists: bool,
-        intended: Nanos,
+        tag: Tag,
         deadline: Nanos,
     ) -> Self {
         let op = match operation.kind {
@@ -53,10 +57,10 @@ impl Request {
         };
         Self {
             operation,
+            index,
             exists,
-            verifies: false,
-            submitted: None,
-            intended,
+            verifies: tag.verifies,
+            intended: tag.intended,
             deadline,
             op,
             client: 0,
@@ -69,23 +73,39 @@ impl Request {
             ticket: None,
         }
     }
+}
 
-    pub(super) fn id(&self) -> WriteId {
+impl UnderWay for Request {
+    #[inline(always)]
+    fn draw(workload: &mut Workload, closed: bool, _: &mut Vec<u64>) -> Operation {
+        // Arrivals of an open loop take random numbers between the operations.
+        if closed { workload.draw_ahead() } else { workload.draw() }
+    }
+
+    #[inline]
+    fn tag(&self) -> Tag {
+        let Operation { kind, id: number, .. } = self.operation;
+        Tag { kind, number, verifies: self.verifies, intended: self.intended }
+    }
+
+    #[inline]
+    fn id(&self) -> WriteId {
         WriteId { client: self.client, request: self.number }
     }
 
-    pub(super) fn verifying(mut self) -> Self {
-        self.verifies = true;
-        self
+    #[inline]
+    fn reads(&self) -> bool {
+        self.op == Op::Get
     }
 
-    pub(super) fn submitted(mut self, submitted: Box<Submitted>) -> Self {
-        self.submitted = Some(submitted);
-        self
+    #[inline]
+    fn key(&self) -> &Key {
+        &self.operation.key
     }
 
-    /// Whether it is an operation of the load.
-    pub(super) fn is_load(&self) -> bool {
-        !self.verifies && self.submitted.is_none()
+    #[inline]
+    fn keys(&mut self) -> impl Iterator<Item = Asked<'_>> {
+        let (key, exists) = (&self.operation.key, self.exists);
+        once(Asked { key, exists, ticket: &mut self.ticket })
     }
 }

@@ -1,23 +1,23 @@
 //! A request from its first frame to its reply or deadline.
 
-use netkv_checker::WriteKind;
 use netkv_wire::{FrameView, Message, Op, SERVICE_IP, Status, client_ip};
 use netkv_workload::OpKind;
 
+use super::Client;
 use super::protocol::{Protocol, Verdict};
 use super::request::Request;
-use super::state::Client;
-use crate::common::load::{Phase, VERIFY_RETRY};
-use crate::{Actions, Nanos, fill_value};
+use crate::common::load::VERIFY_RETRY;
+use crate::common::source::{Source, UnderWay};
+use crate::{Actions, Nanos};
 
 /// So many timers more than twice the requests under way are kept.
 const MORE_TIMERS: usize = 64;
 
-impl<P: Protocol> Client<P> {
+impl<P: Protocol, S: Source<Request>> Client<P, S> {
     /// Handles a frame.
     pub(super) fn take_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
         let Ok(frame) = FrameView::parse(bytes) else {
-            self.stats.counts.malformed += 1;
+            self.source.counts_mut().malformed += 1;
             return;
         };
         let found = self.senders.owner(frame.sender(), frame.request());
@@ -27,7 +27,7 @@ impl<P: Protocol> Client<P> {
         };
         if frame.status() == Status::Overloaded {
             // The server did nothing; the retry timer keeps running.
-            self.stats.counts.overloaded += 1;
+            self.source.counts_mut().overloaded += 1;
             return;
         }
         let expected = self.requests[slot as usize].as_ref();
@@ -35,11 +35,11 @@ impl<P: Protocol> Client<P> {
         match self.protocol.judge(&frame, written.into()) {
             Verdict::Accept => {}
             Verdict::Ignore => {
-                self.stats.counts.ignored += 1;
+                self.source.counts_mut().ignored += 1;
                 return;
             }
             Verdict::Malformed => {
-                self.stats.counts.malformed += 1;
+                self.source.counts_mut().malformed += 1;
                 return;
             }
         }
@@ -48,14 +48,14 @@ impl<P: Protocol> Client<P> {
         self.end_number(&request);
         self.timeouts.answered(request.attempts, now.saturating_sub(request.sent));
         self.on_reply(now, slot, request, &frame, out);
-        self.fill(now, out);
+        self.start_requests(now, out);
     }
 
     /// A frame that answers no request under way.
     fn on_other_frame(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
         let ours = frame.op().is_reply() && self.senders.issued(frame.sender(), frame.request());
         let expected = self.protocol.on_message(now, frame, out);
-        let counts = &mut self.stats.counts;
+        let counts = self.source.counts_mut();
         if ours && !expected {
             counts.late_replies += 1;
         } else if !expected {
@@ -75,88 +75,83 @@ impl<P: Protocol> Client<P> {
         frame: &FrameView<'_>,
         out: &mut Actions,
     ) {
-        if let Some(submitted) = &request.submitted {
+        let (reads, hit, status) = (request.reads(), frame.cache_hit(), frame.status());
+        let found = status == Status::Ok;
+        let modifies = reads && request.operation.kind == OpKind::ReadModifyWrite;
+        let goes_on = modifies && matches!(status, Status::Ok | Status::NotFound);
+        match status {
+            Status::Ok | Status::NotFound => {
+                self.note_answer(now, &mut request, frame);
+                self.source.on_done(now, &request, found, hit, goes_on);
+            }
+            Status::Unknown if !reads => self.source.on_unknown(&mut request),
+            Status::Conflict if request.conditional => {
+                // If it was sent again, an earlier copy may have caused the conflict.
+                let certain = request.attempts == 1;
+                self.source.on_conflict(now, &mut request, certain);
+            }
+            Status::TooLarge => {
+                self.source.on_refused(now, &mut request, hit, "the value is too long");
+            }
+            _ => {
+                let why = "the server has refused it, or its store has failed";
+                self.source.on_refused(now, &mut request, hit, why);
+            }
+        }
+        if !goes_on {
             self.release(slot);
-            self.on_answer(&request, submitted, frame);
             return;
         }
-        let mut refused = !matches!(frame.status(), Status::Ok | Status::NotFound);
-        if request.op == Op::Get {
-            self.on_read(now, &mut request, frame, refused);
+        request.op = Op::Put;
+        request.attempts = 0;
+        let (client, number) = self.senders.take_again(request.client);
+        (request.client, request.number) = (client, number);
+        self.requests[slot as usize] = Some(request);
+        self.enter(now, slot, out);
+    }
+
+    /// Hands a read or a completed write to the protocol, and what was read to the source.
+    fn note_answer(&mut self, now: Nanos, request: &mut Request, frame: &FrameView<'_>) {
+        if request.reads() {
+            self.protocol.on_read(&request.operation.key, frame);
+            let value = (frame.status() == Status::Ok).then(|| frame.value());
+            self.source.on_value(now, request, 0, value, &self.senders);
         } else {
-            if frame.status() == Status::Unknown {
-                self.stats.counts.unknown += 1;
-                self.give_up(slot, &request);
-                return;
-            }
-            let conflict = request.conditional && frame.status() == Status::Conflict;
-            self.stats.counts.conflicts += u64::from(conflict);
-            if !refused {
-                self.note_written(&request, frame);
-            }
-            self.stats.counts.writes += 1;
-            let (key, id) = (&request.operation.key, request.id());
-            if conflict && request.attempts == 1 {
-                self.judge.refuse_write(now, key, id, &mut self.stats.counts);
-            } else if refused {
-                // Not acknowledged: the effect on the store is unknown. That includes a conflict of
-                // a request that was sent again, as an earlier copy may have caused it.
-                self.judge.give_up_write(key, id);
-            } else {
-                self.judge.end_write(now, key, id);
-            }
-            self.settle(&request);
-            // An answer, and no error.
-            refused &= !conflict;
-        }
-        if request.op == Op::Get && request.operation.kind == OpKind::ReadModifyWrite && !refused {
-            request.op = Op::Put;
-            request.attempts = 0;
-            let (client, number) = self.senders.take_again(request.client);
-            (request.client, request.number) = (client, number);
-            self.requests[slot as usize] = Some(request);
-            self.enter(now, slot, out);
-            return;
-        }
-        self.release(slot);
-        self.stats.counts.errors += u64::from(refused);
-        if request.verifies {
-            self.verify_ended(request.ticket.is_none());
-        } else {
-            self.stats.counts.completed += 1;
-            self.stats.latency.saturating_record(now.saturating_sub(request.intended).max(1));
+            let length = (request.op == Op::Put).then_some(request.operation.size);
+            let fill = |value: &mut [u8]| self.source.fill(request, value);
+            self.protocol.on_written(&request.operation.key, length, fill, frame);
         }
     }
 
-    /// Hands a completed write to the protocol.
-    pub(super) fn note_written(&mut self, request: &Request, frame: &FrameView<'_>) {
-        let (key, id) = (&request.operation.key, request.id());
-        let length = (request.op == Op::Put).then_some(request.operation.size);
-        let fill = |value: &mut [u8]| match &request.submitted {
-            Some(submitted) => value.copy_from_slice(&submitted.value),
-            None => fill_value(key, id, value),
-        };
-        self.protocol.on_written(key, length, fill, frame);
+    /// Starts as many operations as may run now.
+    pub(super) fn start_requests(&mut self, now: Nanos, out: &mut Actions) {
+        loop {
+            let has_room = || self.senders.has_room();
+            let next =
+                self.source.next(now, self.outstanding, has_room, |load, it, tag, deadline| {
+                    Request::new(it, 0, load.exists(it.id), tag, deadline)
+                });
+            let Some(request) = next else { return };
+            self.start_request(now, request, out);
+        }
     }
 
-    /// Numbers a request and sends it for the first time. The caller has checked that there is room
+    /// Numbers a request and sends it for the first time. The source has checked that there is room
     /// (rule 2).
     // Inlined, so that a request is written to its slot and not first to the stack.
     #[inline(always)]
-    pub(super) fn start_request(&mut self, now: Nanos, mut request: Request, out: &mut Actions) {
+    fn start_request(&mut self, now: Nanos, mut request: Request, out: &mut Actions) {
         (request.client, request.number) = self.senders.take();
         let slot = self.free.pop().unwrap_or_else(|| {
             self.requests.push(None);
             (self.requests.len() - 1) as u32
         });
         self.outstanding += 1;
-        // A free slot is empty. To drop what it has, the compiler would first write the request to
-        // the stack, and copy it from there.
-        std::mem::forget(self.requests[slot as usize].replace(request));
+        self.requests[slot as usize] = Some(request);
         self.enter(now, slot, out);
     }
 
-    /// Reports the numbered request in a slot to the checker, and sends it.
+    /// Stamps the numbered request in a slot, and sends it.
     fn enter(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
         let Some(request) = &mut self.requests[slot as usize] else { return };
         self.senders.set_owner(request.client, request.number, slot);
@@ -164,13 +159,7 @@ impl<P: Protocol> Client<P> {
         let condition = if asks { self.protocol.condition(&request.operation.key) } else { None };
         request.conditional = condition.is_some();
         request.stamp = condition.or_else(|| self.protocol.stamp());
-        let (key, id, exists) = (&request.operation.key, request.id(), request.exists);
-        match request.op {
-            _ if request.submitted.is_some() => {}
-            Op::Get => request.ticket = self.judge.begin_read(now, key),
-            Op::Put => self.judge.begin_write(now, key, id, WriteKind::Put, exists),
-            _ => self.judge.begin_write(now, key, id, WriteKind::Delete, exists),
-        }
+        self.source.begin(now, request);
         self.send(now, slot, out);
     }
 
@@ -178,8 +167,8 @@ impl<P: Protocol> Client<P> {
     fn send(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
         let Some(request) = &mut self.requests[slot as usize] else { return };
         request.attempts += 1;
-        self.stats.counts.requests += 1;
-        self.stats.counts.retries += u64::from(request.attempts > 1);
+        self.source.counts_mut().requests += 1;
+        self.source.counts_mut().retries += u64::from(request.attempts > 1);
         request.sent = now;
         let wait = self.timeouts.wait(request.attempts);
         let wait = if request.verifies { wait.min(VERIFY_RETRY) } else { wait };
@@ -203,14 +192,12 @@ impl<P: Protocol> Client<P> {
             key,
         );
         let message = Message { stamp: request.stamp, ..message };
-        if let Some(submitted) = &request.submitted {
-            out.send(&message.with_value(&submitted.value));
-        } else if request.op == Op::Put {
+        if request.op == Op::Put {
             self.value.resize(request.operation.size.into(), 0);
-            fill_value(&key, request.id(), &mut self.value);
-            out.send(&message.with_value(&self.value));
+            self.source.fill(request, &mut self.value);
+            self.protocol.send(&message.with_value(&self.value), out);
         } else {
-            out.send(&message);
+            self.protocol.send(&message, out);
         }
     }
 
@@ -228,29 +215,16 @@ impl<P: Protocol> Client<P> {
             self.send(now, slot, out);
             return;
         }
-        let Some(request) = entry.take() else { return };
-        self.give_up(slot, &request);
-        self.stats.counts.lost += u64::from(request.is_load());
+        if let Some(request) = entry.take() {
+            self.give_up(slot, request);
+        }
     }
 
     /// Ends a request of which the effect is unknown.
-    pub(super) fn give_up(&mut self, slot: u32, request: &Request) {
-        self.end_number(request);
+    pub(super) fn give_up(&mut self, slot: u32, mut request: Request) {
+        self.end_number(&request);
         self.release(slot);
-        if let Some(submitted) = &request.submitted {
-            self.users.give_up(submitted);
-            return;
-        }
-        let (key, id) = (&request.operation.key, request.id());
-        match (request.ticket, request.op) {
-            (Some(ticket), _) => self.judge.give_up_read(key, ticket),
-            (None, Op::Get) => {}
-            (None, _) => self.judge.give_up_write(key, id),
-        }
-        self.settle(request);
-        if request.verifies {
-            self.verify_ended(false);
-        }
+        self.source.on_lost(&mut request);
     }
 
     fn end_number(&mut self, request: &Request) {
@@ -260,12 +234,5 @@ impl<P: Protocol> Client<P> {
     fn release(&mut self, slot: u32) {
         self.free.push(slot);
         self.outstanding -= 1;
-    }
-
-    /// The insert has ended, so read-latest may read its key.
-    fn settle(&mut self, request: &Request) {
-        if request.operation.kind == OpKind::Insert && self.load.phase != Phase::Verifying {
-            self.workload.settle_insert(request.operation.id);
-        }
     }
 }

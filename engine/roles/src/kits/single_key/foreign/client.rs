@@ -3,11 +3,9 @@
 use std::fmt::Debug;
 
 use netkv_wire::{FrameView, Key, Stamp};
-use netkv_workload::Workload;
 
 use super::encoding::bytes_of;
 use super::failure::{Failure, Outcome};
-use crate::kits::single_key::Client;
 use crate::kits::single_key::client::{Protocol, Verdict};
 use crate::options::ClientOptions;
 use crate::{Actions, ClientConfig, Counts, Nanos};
@@ -42,23 +40,19 @@ pub trait ClientHooks: Debug + Send + Sync + 'static {
     fn gauges(&self) -> Outcome<Counts>;
 }
 
-/// The clients of a process, with this protocol.
+/// The protocol of clients with these options.
 ///
 /// # Errors
 ///
 /// A sentence about an invalid setting.
-pub fn client<H: ClientHooks>(
-    hooks: H,
-    options: &ClientOptions,
-    workload: Workload,
-) -> Outcome<Box<dyn crate::Client>> {
+pub fn client<H: ClientHooks>(hooks: H, options: &ClientOptions) -> Outcome<Foreign<H>> {
     options.load.check_window(crate::WINDOW, "a server")?;
-    let protocol = Foreign { hooks, failure: Failure::default() };
-    Ok(Box::new(Client::with(protocol, options.load, workload)?))
+    Ok(Foreign { hooks, failure: Failure::default() })
 }
 
+/// A protocol that hooks decide.
 #[derive(Debug)]
-struct Foreign<H> {
+pub struct Foreign<H> {
     hooks: H,
     /// Reported at the next poll, which is then due at once.
     failure: Failure,

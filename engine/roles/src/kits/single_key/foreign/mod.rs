@@ -12,6 +12,6 @@ mod encoding;
 mod failure;
 mod server;
 
-pub use client::{ClientHooks, client};
+pub use client::{ClientHooks, Foreign, client};
 pub use failure::{Failure, Outcome};
 pub use server::{Order, Orders, ServerHooks, server};

@@ -6,7 +6,7 @@ use crate::ClientConfig;
 
 /// Gives out (client, request number) pairs and keeps each client within its window.
 #[derive(Debug)]
-pub(crate) struct Senders {
+pub struct Senders {
     first_client: u16,
     first_request: u32,
     /// How far the next number of a client may be above its oldest one under way when an operation

@@ -1,0 +1,104 @@
+//! Decides when operations of a load start.
+
+use netkv_workload::{Arrivals, exponential_gap};
+
+use super::Load;
+use crate::Nanos;
+
+/// The phase of a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Starts operations.
+    Running,
+    /// Starts no operations; those under way end.
+    Paused,
+    /// Reads back what was written.
+    Verifying,
+}
+
+impl Load {
+    /// Starts no more operations, and discards those that wait; those under way end.
+    pub fn pause(&mut self) {
+        self.phase = Phase::Paused;
+        self.next_arrival = Nanos::MAX;
+        self.discard();
+    }
+
+    fn discard(&mut self) {
+        self.stats.counts.discarded += self.waiting.len() as u64;
+        self.waiting.clear();
+    }
+
+    /// Starts or resumes.
+    pub(crate) fn start(&mut self, now: Nanos) {
+        self.verification = None;
+        self.phase = Phase::Running;
+        self.set_arrivals(now, self.config.arrivals);
+    }
+
+    pub(crate) fn set_arrivals(&mut self, now: Nanos, arrivals: Arrivals) {
+        self.config.arrivals = arrivals;
+        self.next_arrival = Nanos::MAX;
+        let random = self.workload.random();
+        if let (Phase::Running, Arrivals::Poisson { rate }) = (self.phase, arrivals) {
+            self.next_arrival = now.saturating_add(exponential_gap(random, rate));
+        }
+        if self.is_closed() {
+            self.discard();
+        }
+    }
+
+    /// Queues the operations that have arrived until `now`.
+    pub(super) fn arrive(&mut self, now: Nanos) {
+        while self.next_arrival <= now {
+            let arrival = self.next_arrival;
+            if self.waiting.len() < self.config.max_waiting {
+                self.waiting.push_back(arrival);
+            } else {
+                self.stats.counts.unsent += 1;
+            }
+            let rate = match self.config.arrivals {
+                Arrivals::Poisson { rate } => rate,
+                Arrivals::Closed { .. } => 0.0,
+            };
+            let gap = exponential_gap(self.workload.random(), rate);
+            self.next_arrival = arrival.saturating_add(gap);
+        }
+    }
+
+    /// Whether an operation starts whenever another one ends (closed loop).
+    #[inline]
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(self.config.arrivals, Arrivals::Closed { .. })
+    }
+
+    /// The intended start of the next operation, if one may start now; see
+    /// [`Source::next`](crate::common::source::Source::next).
+    pub(super) fn next_start(
+        &mut self,
+        now: Nanos,
+        outstanding: usize,
+        mut has_room: impl FnMut() -> bool,
+    ) -> Option<Nanos> {
+        match (self.phase, self.config.arrivals) {
+            (Phase::Running, Arrivals::Closed { outstanding: most }) => {
+                (outstanding < most as usize && has_room()).then_some(now)
+            }
+            (Phase::Running, Arrivals::Poisson { .. }) => {
+                while let Some(&intended) = self.waiting.front() {
+                    if intended + self.config.deadline > now {
+                        if outstanding >= self.config.max_outstanding || !has_room() {
+                            return None;
+                        }
+                        self.waiting.pop_front();
+                        return Some(intended);
+                    }
+                    self.waiting.pop_front();
+                    self.stats.counts.lost += 1;
+                }
+                None
+            }
+            (Phase::Paused | Phase::Verifying, _) => None,
+        }
+    }
+}

@@ -6,7 +6,9 @@ use netkv_wire::server_ip;
 
 use crate::Actions;
 use crate::entries::{ClientEntry, Roles};
-use crate::kits::multiget::{Architecture, Layout, Operation, Part, RequestWriter, load_client, user_client};
+use crate::kits::multiget::{
+    Architecture, Layout, Operation, Part, RequestWriter, load_client, user_client,
+};
 
 pub(crate) const ROLES: Roles = Roles {
     clients: &[ClientEntry {

@@ -9,7 +9,9 @@ use netkv_wire::multiget::{COORDINATOR_IP, keys_that_fit};
 
 use crate::Actions;
 use crate::entries::{ClientEntry, CoordinatorEntry, Roles};
-use crate::kits::multiget::{Architecture, Layout, Operation, Part, RequestWriter, load_client, user_client};
+use crate::kits::multiget::{
+    Architecture, Layout, Operation, Part, RequestWriter, load_client, user_client,
+};
 pub use config::{CoordinatorConfig, CoordinatorStats};
 pub use coordinator::Coordinator;
 

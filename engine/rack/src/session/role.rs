@@ -51,7 +51,6 @@ impl SessionConfig {
             first_request: first_request(unix_nanos),
             retry: Backoff { initial, cap: 8 * initial },
             deadline: nanos("deadline_s", self.deadline_s)?,
-            check: false,
             ..ClientConfig::new(1, Arrivals::Closed { outstanding: 0 })
         };
         let keyspace =

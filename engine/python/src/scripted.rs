@@ -147,7 +147,6 @@ impl ClientRole {
             first_request,
             retry: Backoff { initial: retry, cap: 8 * retry },
             deadline,
-            check: false,
             ..ClientConfig::new(1, Arrivals::Closed { outstanding: 0 })
         };
         let keyspace = Keyspace { servers, racks: 1, key_size: KEY_SIZE };

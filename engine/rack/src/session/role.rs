@@ -46,7 +46,6 @@ impl SessionConfig {
             first_request: first_request(unix_nanos),
             retry: Backoff { initial, cap: 8 * initial },
             deadline: nanos("deadline_s", self.deadline_s)?,
-            check: false,
             ..ClientConfig::new(1, Arrivals::Closed { outstanding: 0 })
         };
         (self.role.users)(&ClientOptions { load, keyspace: self.keyspace })

@@ -37,7 +37,8 @@ pub struct Load {
     /// The history, and what it shows.
     pub judge: Judge,
     pub(crate) verification: Option<Verification>,
-    pub(crate) stats: ClientStats,
+    /// Counters since they were last taken.
+    pub stats: ClientStats,
     /// The ids of the keys of the operation that starts, if it has several.
     pub(crate) ids: Vec<u64>,
 }

@@ -332,7 +332,6 @@ fn client_of(architecture: Architecture, layout: Layout, first_request: u32) -> 
         first_request,
         retry: RETRY,
         deadline: DEADLINE,
-        check: false,
         ..netkv_roles::ClientConfig::new(2, Arrivals::Closed { outstanding: 0 })
     };
     let config = ClientConfig { load, architecture: architecture.role(), layout };

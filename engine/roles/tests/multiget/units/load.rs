@@ -4,7 +4,7 @@ use crate::Architecture;
 use netkv_roles::coordimc::{Coordinator, CoordinatorConfig};
 use netkv_roles::kits::multiget::{Client, Server, ServerConfig};
 use netkv_roles::{Actions, MemoryStore, Nanos, SECOND};
-use netkv_roles::{Client as _, ClientStats, Coordinator as _, LoadClient as _, Server as _};
+use netkv_roles::{Client as _, Coordinator as _, LoadClient as _, Server as _};
 use netkv_wire::multiget::{Addresses, Header, Op, View, owner, write_keys, write_put};
 use netkv_wire::server_ip;
 use netkv_workload::{Mix, MultigetSize, Random, ValueSize, WorkloadConfig};
@@ -27,9 +27,7 @@ fn the_load_counts_operations_keys_and_groups() {
             Architecture::CliMc => assert!(groups > 3.5 && sent > 3.5, "{groups} {sent}"),
             Architecture::CoordiMc => assert!(groups < 1.05 && sent < 1.05, "{groups} {sent}"),
         }
-        let mut stats = ClientStats::default();
-        rig.client.take_stats(&mut stats);
-        assert_eq!(stats.latency.len(), counts.completed);
+        assert_eq!(rig.client.load().stats.latency.len(), counts.completed);
     }
 }
 

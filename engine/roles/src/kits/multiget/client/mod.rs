@@ -106,15 +106,12 @@ impl Client {
     ///
     /// A sentence about an invalid setting.
     pub fn new(config: ClientConfig, workload: Workload) -> Result<Self, String> {
-        config.check()?;
-        if workload.config().key_size != config.layout.key_size {
-            return Err(format!(
-                "the workload has keys of {} bytes, but the rack has keys of {}",
-                workload.config().key_size,
-                config.layout.key_size
-            ));
+        let (size, wanted) = (workload.config().key_size, config.layout.key_size);
+        let client = Self::with(config, Load::new(config.load, workload))?;
+        if size == wanted {
+            return Ok(client);
         }
-        Self::with(config, Load::new(config.load, workload))
+        Err(format!("the workload has keys of {size} bytes, but the rack has keys of {wanted}"))
     }
 }
 

@@ -15,13 +15,23 @@ use netkv_workload::Workload;
 use crate::{ClientStats, Nanos};
 pub use config::ClientConfig;
 pub use judge::Judge;
-use schedule::Phase;
 use verification::Verification;
 pub use verification::VerifyReport;
 
 /// Longest wait until a read of the verification is sent again, also by protocols that send each
 /// operation of the load once: a read that the server refuses or the network loses is no lost record.
 pub(crate) const VERIFY_RETRY: Nanos = crate::SECOND / 2;
+
+/// The phase of a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Starts operations.
+    Running,
+    /// Starts no operations; those under way end.
+    Paused,
+    /// Reads back what was written.
+    Verifying,
+}
 
 /// The load of the clients of a process.
 #[derive(Debug)]

@@ -2,19 +2,8 @@
 
 use netkv_workload::{Arrivals, exponential_gap};
 
-use super::Load;
+use super::{Load, Phase};
 use crate::Nanos;
-
-/// The phase of a load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// Starts operations.
-    Running,
-    /// Starts no operations; those under way end.
-    Paused,
-    /// Reads back what was written.
-    Verifying,
-}
 
 impl Load {
     /// Starts no more operations, and discards those that wait; those under way end.

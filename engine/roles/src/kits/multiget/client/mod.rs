@@ -47,7 +47,6 @@ pub use architecture::Architecture;
 pub use config::ClientConfig;
 use config::MAX_REQUESTS;
 pub(crate) use operation::{Operation, Part};
-use requests::take_spare;
 pub use users::Users;
 pub(crate) use writer::RequestWriter;
 
@@ -220,7 +219,7 @@ impl UserClient for Client<Users> {
         op: &UserOp<'_>,
         out: &mut Actions,
     ) -> Result<(), String> {
-        let spare = || take_spare(&mut self.spare);
+        let spare = || Operation::reused(&mut self.spare);
         self.source.submit(now, token, op, spare, &self.config.layout)?;
         self.start_operations(now, out);
         Ok(())

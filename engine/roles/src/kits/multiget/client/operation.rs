@@ -89,6 +89,11 @@ impl Operation {
         }
     }
 
+    /// One with the memory of an earlier one, if there is any; [`Self::begin`] clears it.
+    pub(super) fn reused(spare: &mut Vec<Self>) -> Self {
+        spare.pop().unwrap_or_else(Self::new)
+    }
+
     /// Reuses the memory for another operation, which has no keys yet.
     pub(crate) fn begin(&mut self, tag: Tag, deadline: Nanos) {
         let Self { keys, firsts, parts, values, .. } = std::mem::replace(self, Self::new());

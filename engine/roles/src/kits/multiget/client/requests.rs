@@ -17,7 +17,7 @@ impl<S: Source<Operation>> Client<S> {
             let (has_room, outstanding) = (|| self.senders.has_room(), self.operations.len());
             let next =
                 self.source.next(now, outstanding, has_room, |load, drawn, tag, deadline| {
-                    let mut operation = take_spare(spare);
+                    let mut operation = Operation::reused(spare);
                     operation.begin(tag, deadline);
                     operation.size = drawn.size.into();
                     load.ids.iter().for_each(|id| operation.add_id(*id, load.exists(*id), layout));
@@ -127,9 +127,4 @@ impl<S: Source<Operation>> Client<S> {
             self.spare.push(operation);
         }
     }
-}
-
-/// Memory for an operation, which has the content of an earlier one.
-pub(super) fn take_spare(spare: &mut Vec<Operation>) -> Operation {
-    spare.pop().unwrap_or_else(Operation::new)
 }

@@ -43,3 +43,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.relative_to(TESTS).parts[0] in LIVE_FOLDERS:
             item.add_marker(pytest.mark.live)
+
+
+@pytest.fixture
+def nothing_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache of designs is empty."""
+    monkeypatch.setenv(library_cache.FOLDER, str(tmp_path / "designs"))

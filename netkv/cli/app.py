@@ -57,7 +57,7 @@ commands or the function in it."""
 _FIRST_STEPS = """\
 netkv is a testbed for in-network acceleration of key-value stores. First steps:
 
-  netkv scenario run quickstart   Compare NoCache with NetCache on a rack of this machine.
+  netkv scenario run quickstart   Compare a rack of this machine without and with a cache.
   netkv serve --open              Open the dashboard: scenarios, runs, figures, racks.
   netkv --help                    List all commands. The documents are in docs/ of the source
                                   code; docs/learn/first-session.md is the first one.

@@ -103,6 +103,7 @@ def test_check_has_the_time_of_each_run_and_warnings(served: Served) -> None:
     assert "5,000" in warning
 
 
+@pytest.mark.usefixtures("nothing_is_built")
 def test_check_has_the_build_of_a_design_that_is_not_built(served: Served) -> None:
     options = ["schemes=[lake]", "sweep={}", "repeat=1", "expect=[]", "plots=[]"]
     found = check(served, scenario="lake-clock", set=options).json()

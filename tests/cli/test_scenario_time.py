@@ -66,6 +66,7 @@ def test_list_and_show_have_wall_time_and_its_source(
     )
 
 
+@pytest.mark.usefixtures("nothing_is_built")
 def test_time_has_the_build_of_designs_that_are_not_built(netkv_in_process: Netkv) -> None:
     def shown(scheme: str) -> tuple[str, float, float]:
         command = ("scenario", "show", "lake-clock", "--set", f"schemes=[{scheme}]")

@@ -182,6 +182,7 @@ def test_link_restores_an_own_text(served: Served, page: Page) -> None:
     expect(page.locator("#errors")).to_contain_text("The scenario in this address is damaged")
 
 
+@pytest.mark.usefixtures("nothing_is_built")
 def test_time_of_a_build_is_named_before_the_run(served: Served, page: Page) -> None:
     page.goto(f"{served.url}/#/scenarios/lake-clock")
     expect(page.locator("#facts")).to_contain_text("with 50 s to build FPGA designs)")

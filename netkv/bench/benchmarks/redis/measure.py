@@ -28,6 +28,7 @@ from netkv.errors import NetkvError
 from netkv.live import redis_server
 from netkv.live.ports import free_ports
 from netkv.model.nodes import Servers
+from netkv.model.spec import DEFAULT_KEY_SIZE
 
 if TYPE_CHECKING:
     from netkv.servers.redis import Redis
@@ -141,7 +142,7 @@ def _shim(store: Redis, keys: list[bytes], stack: contextlib.ExitStack) -> Turn:
         "peer": there,
         "role": plain.role(Servers),
         "partitions": [0],
-        "servers": 1,
+        "keyspace": {"servers": 1, "racks": 1, "key_size": DEFAULT_KEY_SIZE},
         "keys": 1,
         "value_size": len(_VALUE),
         "seed": 1,

@@ -9,7 +9,6 @@ import fcntl
 import os
 import shutil
 import subprocess
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -138,10 +137,17 @@ def test_locks_of_apt_itself_are_waited_for(tmp_path: Path, lock: str) -> None:
     )
     with (tmp_path / lock).open("w") as held:
         fcntl.lockf(held, fcntl.LOCK_EX)
-        release = threading.Timer(3, lambda: fcntl.lockf(held, fcntl.LOCK_UN))
-        release.start()
-        done = _run("netkv-no-such-package", APT_CONFIG=str(config), SUDO="", APT_PATIENCE="60")
-        release.join()
-    assert f"waiting for process {os.getpid()} (" in done.stdout
-    assert done.returncode == 2
-    assert "apt does not know package netkv-no-such-package" in done.stderr
+        with subprocess.Popen(
+            [SCRIPT, "a reason", "netkv-no-such-package"],
+            env={**os.environ, "APT_CONFIG": str(config), "SUDO": ""},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as running:
+            assert running.stdout is not None
+            waiting = next((line for line in running.stdout if "waiting for" in line), "")
+            fcntl.lockf(held, fcntl.LOCK_UN)
+            _, error = running.communicate(timeout=PATIENCE_S)
+    assert f"waiting for process {os.getpid()} (" in waiting
+    assert running.returncode == 2
+    assert "apt does not know package netkv-no-such-package" in error

@@ -113,7 +113,8 @@ def _as_sentence(url: str) -> Callable[[ExceptionContext], None]:
 def _is_damage(error: BaseException) -> bool:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     # For a text that is not UTF-8, Python's module has an error without a code.
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "decode" in str(error)
+    is_damage = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return is_damage or "Could not decode to UTF-8" in str(error)
 
 
 def prepare(engine: Engine, url: str) -> None:

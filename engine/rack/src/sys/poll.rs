@@ -90,6 +90,8 @@ pub struct Ready {
 pub struct Poller {
     epoll: Arc<OwnedFd>,
     events: Box<[libc::epoll_event; BATCH]>,
+    /// Whether the kernel has `epoll_pwait2`, as far as is known.
+    pub(super) exact: bool,
 }
 
 impl Poller {
@@ -99,7 +101,8 @@ impl Poller {
         let epoll =
             unsafe { OwnedFd::from_raw_fd(checked(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
         let epoll = Arc::new(epoll);
-        Ok(Self { epoll, events: Box::new([libc::epoll_event { events: 0, u64: 0 }; BATCH]) })
+        let events = Box::new([libc::epoll_event { events: 0, u64: 0 }; BATCH]);
+        Ok(Self { epoll, events, exact: true })
     }
 
     /// The descriptor, for those who end their watch themselves.
@@ -173,8 +176,25 @@ impl Poller {
             tv_nsec: libc::c_long::from(timeout.subsec_nanos()),
         });
         let limit = limit.as_ref().map_or(ptr::null(), ptr::from_ref);
-        // SAFETY: `events` has room for BATCH events; `limit` is null or points to a value that
-        // outlives the call; a null signal mask leaves the mask alone.
+        let mut result = match self.exact {
+            true => self.wait_once(limit),
+            false => self.wait_twice(limit),
+        };
+        if self.exact && result.as_ref().is_err_and(|it| it.raw_os_error() == Some(libc::ENOSYS)) {
+            self.exact = false;
+            result = self.wait_twice(limit);
+        }
+        let count = match result {
+            Ok(count) => count as usize,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+            Err(error) => return Err(error),
+        };
+        Ok(&self.events[..count])
+    }
+
+    fn wait_once(&mut self, limit: *const libc::timespec) -> io::Result<libc::c_int> {
+        // SAFETY: `events` has room for BATCH events; `limit` is null or points to a value of the
+        // caller; a null signal mask leaves the mask alone.
         let result = unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait2,
@@ -186,11 +206,18 @@ impl Poller {
                 0usize,
             )
         };
-        let count = match checked(result as libc::c_int) {
-            Ok(count) => count as usize,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
-            Err(error) => return Err(error),
-        };
-        Ok(&self.events[..count])
+        checked(result as libc::c_int)
+    }
+
+    /// Without the call of Linux 5.11, whose time limit is as exact as that of `ppoll`: waits for
+    /// the poller itself, then asks it without waiting.
+    fn wait_twice(&mut self, limit: *const libc::timespec) -> io::Result<libc::c_int> {
+        let mut poller =
+            libc::pollfd { fd: self.epoll.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: `poller` outlives the call; `limit` as in `wait_once`.
+        checked(unsafe { libc::ppoll(&raw mut poller, 1, limit, ptr::null()) })?;
+        let room = self.events.as_mut_ptr();
+        // SAFETY: `events` has room for BATCH events.
+        checked(unsafe { libc::epoll_wait(poller.fd, room, BATCH as libc::c_int, 0) })
     }
 }

@@ -1697,7 +1697,7 @@ class ClientNode:
         sum and maximum), "phantom_reads", "unchecked_reads", "late_replies", "malformed"; counts
         and gauges of the role (`counts!` in its module in engine/roles). "latency": an HDR
         histogram of nanoseconds since the intended send time (V2, zlib, base64, for
-        `HdrHistogram.decode` of hdrhistogram), and
+        `Histogram`), and
         "latency_ns": {"mean", "p50", "p95", "p99", "p999", "max"}. "socket": counts since the
         start, "received", "sent", "oversized", "send_drops", "receive_drops". "failed": as
         `failure`. In and after the phase "verify": "verified" (keys read back so far), and after it
@@ -1706,6 +1706,31 @@ class ClientNode:
         "checked_ops", "unchecked_keys", "violation_count", and "violations": the first ones, in the
         form of `netkv.scenarios.results.Violation`.
         """
+
+class Histogram:
+    """Latencies in nanoseconds, with three digits (HDR). `len` is their number."""
+
+    def __init__(self, text: str = "") -> None:
+        """The histogram in a text of `encode` or of a sample; without one, empty.
+
+        A damaged text raises ValueError.
+        """
+
+    def add(self, other: Histogram) -> None:
+        """Add the latencies of another one."""
+
+    def encode(self) -> str:
+        """HDR V2, compressed with zlib, in base64."""
+
+    def __len__(self) -> int: ...
+    def mean(self) -> float:
+        """The mean; 0 without latencies."""
+
+    def at(self, percentile: float) -> int:
+        """The latency that `percentile` of them do not exceed; 0 without latencies."""
+
+    def points(self) -> list[tuple[int, int]]:
+        """Each recorded latency, rising, with the number of those up to it."""
 
 class PlainWrites:
     """Plain table writes of a control plane: those of entries with exact matches, with an action.

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from netkv import schemes
+from netkv._engine import Histogram
 from netkv.metrics import Value
 from netkv.metrics.common import MIB
 from netkv.model.report import RackEvent, RackSample
 from netkv.scenarios import recovery
-from netkv.scenarios.histogram import Histogram
+from netkv.scenarios.histogram import latency
 from netkv.scenarios.results import (
     CANCELLED,
     Latency,
@@ -97,7 +98,7 @@ class Collector:
         if phase == "measure":
             self._measured += interval
             self._rack_seconds += sample.interval
-            self._histogram.add(client.latency)
+            self._histogram.add(Histogram(client.latency))
             self._control_bytes.update(by_switch)
             for server, served in enumerate(sample.server_served):
                 self._served[server] += served
@@ -141,7 +142,7 @@ class Collector:
             seed=self._run.seed,
             status=_status(reason),
             reason=reason,
-            latency_us=self._histogram.latency(),
+            latency_us=latency(self._histogram),
             server_load=[served / seconds if seconds else 0.0 for served in self._served],
             violations=self._violations,
             control_plane_mib_per_s_by_switch=_rates(self._control_bytes, self._rack_seconds),

@@ -1,4 +1,4 @@
-"""Comparisons of stored runs, exports as JSON, CSV and Parquet, and latency histograms."""
+"""Comparisons of stored runs, exports as JSON, CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from rich.console import Console
 from netkv.errors import NetkvError, UsageError
 from netkv.metrics.common import MIB
 from netkv.report.tables import comparison
-from netkv.runs import Store, StoreSink, histograms
+from netkv.runs import Store, StoreSink
 from netkv.runs.compare import compare, ratio
 from netkv.runs.export import to_csv, to_json, to_parquet
 from netkv.scenarios.results import CANCELLED, Interval
 from tests.runs.recorded_runs import (
     CONTROL,
-    histogram,
     record,
     record_comparison,
     record_recovery,
@@ -219,22 +218,3 @@ def test_export_of_a_run_without_samples_has_no_lines(store: Store) -> None:
 def parquet(content: bytes) -> Any:
     """The table in a file. Without threads, which may abort Python at its end."""
     return pq.read_table(pa.BufferReader(content), use_threads=False)
-
-
-def test_histograms_of_repeats_merge() -> None:
-    one, two = histogram(500, 1), histogram(1500, 2)
-    merged = histograms.merge([one, "", two])
-    assert merged is not None
-    assert merged.get_total_count() == 6000
-    latency = histograms.latency(merged)
-    assert latency.p50 is not None
-    assert 500 < latency.p50 < 1500
-    latencies, shares = histograms.distribution(merged)
-    assert shares[-1] == 1
-    assert latencies == sorted(latencies)
-    assert histograms.merge(["", ""]) is None
-
-
-def test_damaged_histogram_is_reported() -> None:
-    with pytest.raises(NetkvError, match="damaged"):
-        histograms.decode("HISTFAAAA")

@@ -12,6 +12,7 @@ mod fpga;
 mod fuzz;
 mod gateway;
 mod groups;
+mod histogram;
 mod json;
 mod loads;
 mod nodes;
@@ -52,6 +53,8 @@ mod _engine {
     use crate::fuzz::{Fuzzer, generate_p4, record_stf, sample_packets, stf_frames};
     #[pymodule_export]
     use crate::gateway::Gateway;
+    #[pymodule_export]
+    use crate::histogram::Histogram;
     #[pymodule_export]
     use crate::loads::{DatagramLoad, EchoNode, StreamLoad, filled_switch};
     #[pymodule_export]

@@ -22,6 +22,7 @@ mod endpoint;
 mod generator;
 pub mod impair;
 mod impaired_links;
+pub mod latencies;
 pub mod load;
 pub mod lock;
 pub mod pipeline;

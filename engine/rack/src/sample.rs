@@ -1,18 +1,17 @@
 //! Samples of the load generator as JSON: counts, and latency as a histogram that can be stored and
 //! merged.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use netkv_roles::{ClientStats, Nanos, SECOND, Summary, VerifyReport, Violation};
 use serde_json::{Value, json};
+
+use crate::latencies;
 
 /// A sample of `interval`; `verified` is the report of a finished verification.
 pub fn document(stats: &ClientStats, interval: Nanos, verified: Option<VerifyReport>) -> Value {
     let mut document = json!({
         "interval_s": interval as f64 / SECOND as f64,
-        "latency": encoded(&stats.latency),
+        "latency": latencies::encode(&stats.latency),
         "latency_ns": summary(&stats.latency),
         "socket": {},
     });
@@ -40,15 +39,6 @@ pub fn add_history(document: &mut Value, history: Option<(Summary, Vec<Violation
     document["violations"] = json!(violations);
 }
 
-/// The histogram in the format HDR V2, compressed with zlib, in base64.
-fn encoded(histogram: &Histogram<u64>) -> String {
-    let mut bytes = Vec::new();
-    V2DeflateSerializer::new()
-        .serialize(histogram, &mut bytes)
-        .expect("writing to memory does not fail");
-    STANDARD.encode(bytes)
-}
-
 fn summary(histogram: &Histogram<u64>) -> Value {
     json!({
         "mean": histogram.mean(),
@@ -63,12 +53,12 @@ fn summary(histogram: &Histogram<u64>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hdrhistogram::serialization::Deserializer;
+    use crate::latencies::Latencies;
     use netkv_roles::ViolationKind;
 
     #[test]
     fn merged_samples_have_the_latency_of_the_whole_run() {
-        let mut merged: Histogram<u64> = Histogram::new(3).unwrap();
+        let mut merged = Latencies::default();
         for sample in 1..=2u64 {
             let mut stats = ClientStats::default();
             for microseconds in 1..=1000 {
@@ -80,13 +70,11 @@ mod tests {
             assert_eq!(document["completed"], 1000);
             let median = document["latency_ns"]["p50"].as_u64().unwrap();
             assert!(median.abs_diff(sample * 500_000) < 1000 * sample, "{median}");
-            let bytes = STANDARD.decode(document["latency"].as_str().unwrap()).unwrap();
-            let decoded: Histogram<u64> =
-                Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
-            merged.add(decoded).unwrap();
+            let decoded = Latencies::decode(document["latency"].as_str().unwrap()).unwrap();
+            merged.add(&decoded).unwrap();
         }
         assert_eq!(merged.len(), 2000);
-        assert!(merged.max().abs_diff(2_000_000) < 2000);
+        assert!(merged.at(100.0).abs_diff(2_000_000) < 2000);
     }
 
     #[test]

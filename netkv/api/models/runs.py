@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
+from netkv._engine import Histogram
 from netkv.api.models.base import Model, RequestModel
 from netkv.runs import histograms
 from netkv.runs.compare import Comparison
@@ -97,14 +98,14 @@ class LatencyHistogram(Model):
     """The fraction of operations with a higher latency, for each of them."""
 
     @classmethod
-    def of(cls, runs: list[str], one: RunHead, histogram: Any | None) -> LatencyHistogram:
+    def of(cls, runs: list[str], one: RunHead, histogram: Histogram | None) -> LatencyHistogram:
         """The distribution of a merged histogram; `one` is any of the runs."""
         values, above = histograms.complement(histogram)
         return cls(
             runs=runs,
             scheme=one.scheme,
             params=one.params,
-            count=histograms.count(histogram),
+            count=len(histogram or ()),
             value_us=values,
             above=above,
         )

@@ -13,6 +13,7 @@ GUEST_KERNEL := .cache/guest-kernel
 # A uv on PATH is taken; otherwise one is installed into $(BOOTSTRAP).
 UV := $(or $(shell command -v uv),$(BOOTSTRAP)/bin/uv)
 APT_INSTALL := .ci/apt-install
+ENGINE_OF_WHEEL := $(PYTHON) .ci/engine
 # Whether all of these programs are there.
 has = [ "$$(command -v $(1) | wc -l)" -eq $(words $(1)) ]
 # At the end of a line of a recipe, which has a shell of its own.
@@ -32,7 +33,7 @@ export CARGO_TERM_COLOR ?= auto
 export CARGO_INCREMENTAL ?= 0
 
 .NOTPARALLEL:
-.PHONY: help setup demo lint-web screenshots test packet-tests test-engine test-python test-fast lint fmt bench bench-compare docs docs-site wheel clean tools test-tools
+.PHONY: help setup demo lint-web screenshots test packet-tests test-engine test-python test-fast lint fmt bench bench-compare docs docs-site wheel wheels clean tools test-tools
 
 help: ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,7 +48,7 @@ setup: tools $(VENV)/.engine ## Install everything that netkv needs; leaves .ven
 tools:
 	@[ -e $(VENV)/.engine ] || echo "==> 1 of 3: checking the tools: Python, Rust, a C compiler, uv (seconds)"
 	@command -v $(PYTHON) >/dev/null || { echo "netkv needs $(PYTHON); set PYTHON=/path/to/python3.11 or newer." >&2; exit 2; }
-	@command -v $(CARGO) >/dev/null || { echo "netkv needs a Rust toolchain (cargo) to build its engine; a wheel made by 'make wheel' does not." >&2; exit 2; }
+	@$(ENGINE_OF_WHEEL) find >/dev/null || command -v $(CARGO) >/dev/null || { echo "netkv needs a Rust toolchain (cargo) to build its engine; with a wheel of these sources in dist/ ('make wheels') it does not." >&2; exit 2; }
 	@$(call has,cc) || $(APT_INSTALL) "the Rust toolchain links with gcc" gcc libc6-dev
 	@if [ ! -x "$(UV)" ] && ! command -v uv >/dev/null; then \
 	    $(PYTHON) -c 'import ensurepip' 2>/dev/null || $(APT_INSTALL) "it installs uv" python3-venv; \
@@ -60,9 +61,15 @@ $(VENV)/.packages: pyproject.toml uv.lock | tools
 	@$(UV) sync -q --frozen --all-extras --compile-bytecode && $(TOOK)
 	@touch $@
 
+# A wheel in dist/ that was built from these sources (`make wheels`) has the same engine.
 $(VENV)/.engine: $(VENV)/.packages $(ENGINE_SOURCES)
-	@echo "==> 3 of 3: building the engine (a few minutes the first time)"
-	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop -q --release --locked --uv && $(TOOK)
+	@if wheel=$$($(ENGINE_OF_WHEEL) find); then \
+	    echo "==> 3 of 3: taking the engine of $$wheel"; \
+	    $(ENGINE_OF_WHEEL) install "$$wheel"; \
+	else \
+	    echo "==> 3 of 3: building the engine (a few minutes the first time)"; \
+	    VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop -q --release --locked --uv; \
+	fi && $(TOOK)
 	@touch $@
 
 demo: setup ## Run NetCache against NoCache and show the comparison
@@ -167,8 +174,18 @@ docs-site: setup $(WEB_TOOLS)/.installed ## Build the site of the documentation;
 	@$(BIN)/python -m tests.docs_site finish
 
 wheel: setup ## Build a wheel into dist/ that needs no Rust where it is installed
+	@$(ENGINE_OF_WHEEL) record
 	@$(BIN)/maturin build -q --release --locked --out dist
 	@ls dist/*.whl
+
+# The tools have an environment of their own. Set-up takes the engine of the new wheel.
+WHEELS := .cache/wheels
+
+wheels: $(VENV)/.packages ## Build wheels for x86_64 and aarch64, and try them in clean systems (root or sudo)
+	@UV_PROJECT_ENVIRONMENT=$(WHEELS)/venv $(UV) sync -q --frozen --only-group wheels
+	@$(BIN)/python -m tests.wheels build
+	@$(MAKE) --no-print-directory setup
+	@$(BIN)/python -m tests.wheels try
 
 clean: ## Remove what setup and tests made
 	@rm -rf $(VENV) .cache dist netkv/data/docs-site engine/target tests/p4programs/generated .pytest_cache .mypy_cache .ruff_cache

@@ -7,6 +7,9 @@
 
 #![allow(unsafe_code)]
 
+#[cfg(any(target_arch = "x86_64", test))]
+mod multipliers;
+
 use netkv_ir::HashAlgorithm;
 
 /// Bytes of the longest string.
@@ -42,57 +45,6 @@ const CRC32: u32 = 0x04c1_1db7;
 /// 0x8005 with degree 16, times x^16: so the remainder has 32 bits, of which the lower 16 are 0.
 const CRC16: u32 = 0x8005_0000;
 
-/// Multipliers for a polynomial of degree 32 without its highest term. The bits of all are
-/// exchanged: that of x^32 is bit 0.
-struct Multipliers {
-    /// x^160 and x^96: to take 16 bytes together with the next 16.
-    fold: [u64; 2],
-    /// x^64.
-    halve: u64,
-    /// x^64 divided by the polynomial, and the polynomial.
-    reduce: [u64; 2],
-}
-
-impl Multipliers {
-    const fn of(polynomial: u32) -> Self {
-        let complete = 1 << 32 | polynomial as u64;
-        Self {
-            fold: [exchanged(power(160, polynomial)), exchanged(power(96, polynomial))],
-            halve: exchanged(power(64, polynomial)),
-            reduce: [exchanged(quotient(complete)), exchanged(complete)],
-        }
-    }
-}
-
-/// The remainder of x^`exponent`.
-const fn power(exponent: u32, polynomial: u32) -> u64 {
-    let (mut value, mut at) = (1u32, 0);
-    while at < exponent {
-        let carry = value >> 31 == 1;
-        value = value << 1 ^ if carry { polynomial } else { 0 };
-        at += 1;
-    }
-    value as u64
-}
-
-/// x^64 divided by a polynomial of degree 32.
-const fn quotient(polynomial: u64) -> u64 {
-    let (mut rest, mut quotient, mut degree) = (1u128 << 64, 0, 64);
-    while degree >= 32 {
-        if rest >> degree & 1 == 1 {
-            rest ^= (polynomial as u128) << (degree - 32);
-            quotient |= 1 << (degree - 32);
-        }
-        degree -= 1;
-    }
-    quotient
-}
-
-/// 33 bits in the other order.
-const fn exchanged(value: u64) -> u64 {
-    value.reverse_bits() >> 31
-}
-
 #[cfg(target_arch = "x86_64")]
 fn functions<const POLYNOMIAL: u32>() -> Option<[*const (); 2]> {
     let possible = is_x86_feature_detected!("pclmulqdq") && is_x86_feature_detected!("sse4.1");
@@ -112,7 +64,7 @@ mod x86 {
         _mm_set_epi64x, _mm_srli_si128, _mm_xor_si128,
     };
 
-    use super::Multipliers;
+    use super::multipliers::Multipliers;
 
     struct Of<const POLYNOMIAL: u32>;
 
@@ -176,6 +128,7 @@ pub(crate) fn at_start(bits: u32, start: u32) -> [u64; 4] {
 
 #[cfg(test)]
 mod tests {
+    use super::multipliers::Multipliers;
     use super::*;
 
     /// Bit by bit.

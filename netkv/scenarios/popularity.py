@@ -12,7 +12,7 @@ _EXACT = 10_000
 def harmonic(n: int, s: float) -> float:
     """Generalised harmonic number: sum of 1/i^s for i from 1 to n. Error below 1e-10 of it."""
     head = min(n, _EXACT)
-    total: float = sum(float(i) ** -s for i in range(1, head + 1))
+    total = math.fsum(float(i) ** -s for i in range(1, head + 1))
     if n <= _EXACT:
         return total
     a, b = float(head), float(n)
@@ -35,7 +35,7 @@ def predicted_hit_ratio(
     wanted = set(cached)
     total = harmonic(keys, zipf)
     inside = [rank for rank, key in enumerate(hottest, start=1) if key in wanted]
-    share: float = sum(float(rank) ** -zipf for rank in inside) / total
+    share = math.fsum(float(rank) ** -zipf for rank in inside) / total
     outside = len(wanted) - len(inside)
     rest = keys - len(hottest)
     if outside and rest > 0:

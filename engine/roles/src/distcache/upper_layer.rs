@@ -87,12 +87,14 @@ impl Server<TwoLayers> {
             }
             _ => false,
         };
-        let free: Vec<Key> = self
+        let mut free: Vec<Key> = self
             .keys
             .iter()
             .filter(|(key, state)| waits(&state.step) && !records.contains_key(*key))
             .map(|(key, _)| *key)
             .collect();
+        // Sorted, since the order of a hash map differs between processors.
+        free.sort_unstable();
         for key in free {
             if matches!(self.keys[&key].step, Some(Step::Updating { .. })) {
                 self.end_update(now, &key, Layer::Upper, Status::NotCached, out);

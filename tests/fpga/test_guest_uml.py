@@ -113,14 +113,15 @@ def test_client_gets_answers_of_the_cache(guest: Guest, around: Rig) -> None:
     assert "all answers are right" in said
     after = around.registers()
     hits = after["hits.0"] - before["hits.0"]
-    assert hits >= 15, after
+    assert hits > 0, after
     served = around.server(
         f"bash -c 'exec 3<>/dev/tcp/{SERVER}/{PORT}; echo stats >&3; "
         f"while read -r line <&3; do [[ $line == END* ]] && break; "
         f"echo $line; done'"
     )
     gets = next(int(line.split()[2]) for line in served.splitlines() if "cmd_get" in line)
-    assert 0 < gets < 20, "memcached has seen only the misses"
+    # 20 GETs in datagrams, and one over TCP. A reply that comes late is not stored.
+    assert gets == 21 - hits, "memcached has seen only the misses"
 
 
 def test_answers_are_those_of_memcached_alone(guest: Guest, around: Rig) -> None:

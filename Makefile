@@ -33,20 +33,22 @@ export CARGO_TERM_COLOR ?= auto
 export CARGO_INCREMENTAL ?= 0
 
 .NOTPARALLEL:
-.PHONY: help setup demo lint-web screenshots test packet-tests test-engine test-python test-fast lint fmt bench bench-compare docs docs-site wheel wheels clean tools test-tools
+.PHONY: help setup ready demo lint-web screenshots test packet-tests test-engine test-python test-fast lint fmt bench bench-compare docs docs-site wheel wheels clean tools test-tools
 
 help: ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+setup: tools $(VENV)/.engine ready ## Install everything that netkv needs; leaves .venv/bin/netkv
+
 # Byte code is written here, because Python may not be allowed to write it later
 # (PYTHONDONTWRITEBYTECODE); then each command would compile some hundred modules again. The first
 # list of scenarios reads them all, and keeps what the next ones show.
-setup: tools $(VENV)/.engine ## Install everything that netkv needs; leaves .venv/bin/netkv
+ready:
 	@$(BIN)/python -m compileall -q netkv
 	@$(BIN)/netkv scenario list >/dev/null
 
 tools:
-	@[ -e $(VENV)/.engine ] || echo "==> 1 of 3: checking the tools: Python, Rust, a C compiler, uv (seconds)"
+	@[ -e $(VENV)/.engine -o -e $(VENV)/.quick-engine ] || echo "==> 1 of 3: checking the tools: Python, Rust, a C compiler, uv (seconds)"
 	@command -v $(PYTHON) >/dev/null || { echo "netkv needs $(PYTHON); set PYTHON=/path/to/python3.11 or newer." >&2; exit 2; }
 	@$(ENGINE_OF_WHEEL) find >/dev/null || command -v $(CARGO) >/dev/null || { echo "netkv needs a Rust toolchain (cargo) to build its engine; with a wheel of these sources in dist/ ('make wheels') it does not." >&2; exit 2; }
 	@$(call has,cc) || $(APT_INSTALL) "the Rust toolchain links with gcc" gcc libc6-dev
@@ -62,17 +64,23 @@ $(VENV)/.packages: pyproject.toml uv.lock | tools
 	@touch $@
 
 # A wheel in dist/ that was built from these sources (`make wheels`) has the same engine.
-$(VENV)/.engine: $(VENV)/.packages $(ENGINE_SOURCES)
+$(VENV)/.engine $(VENV)/.quick-engine: $(VENV)/.packages $(ENGINE_SOURCES)
 	@if wheel=$$($(ENGINE_OF_WHEEL) find); then \
 	    echo "==> 3 of 3: taking the engine of $$wheel"; \
 	    $(ENGINE_OF_WHEEL) install "$$wheel"; \
 	else \
-	    echo "==> 3 of 3: building the engine (a few minutes the first time)"; \
-	    VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop -q --release --locked --uv; \
+	    echo "==> 3 of 3: building the engine ($(BUILDING))"; \
+	    VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop -q --profile $(PROFILE) --locked --uv; \
 	fi && $(TOOK)
 	@touch $@
 
-demo: setup ## Run NetCache against NoCache and show the comparison
+$(VENV)/.engine: PROFILE := release
+$(VENV)/.engine: BUILDING := a few minutes the first time
+$(VENV)/.quick-engine: PROFILE := quick
+$(VENV)/.quick-engine: BUILDING := a minute or two; 'make setup' builds one that simulates faster
+
+# The first look does not wait for the optimized engine.
+demo: tools $(firstword $(wildcard $(VENV)/.engine) $(VENV)/.quick-engine) ready ## Run NetCache against NoCache and show the comparison
 	@echo "==> netkv scenario run quickstart"
 	@$(BIN)/netkv scenario run quickstart
 

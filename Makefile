@@ -188,6 +188,7 @@ wheel: setup ## Build a wheel into dist/ that needs no Rust where it is installe
 
 # The tools have an environment of their own. Set-up takes the engine of the new wheel.
 WHEELS := .cache/wheels
+SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 
 wheels: $(VENV)/.packages ## Build wheels for x86_64 and aarch64, and try them in clean systems (root or sudo)
 	@UV_PROJECT_ENVIRONMENT=$(WHEELS)/venv $(UV) sync -q --frozen --only-group wheels
@@ -196,4 +197,5 @@ wheels: $(VENV)/.packages ## Build wheels for x86_64 and aarch64, and try them i
 	@$(BIN)/python -m tests.wheels try
 
 clean: ## Remove what setup and tests made
+	@[ ! -d $(WHEELS)/systems ] || $(SUDO) rm -rf $(WHEELS)
 	@rm -rf $(VENV) .cache dist netkv/data/docs-site engine/target tests/p4programs/generated .pytest_cache .mypy_cache .ruff_cache

@@ -99,7 +99,7 @@ class Trial:
         steps = [
             Step(
                 "no compiler, no Rust, no root",
-                "id -u; command -v cc c++ gcc g++ cargo rustc; true",
+                "id -u; for it in cc c++ gcc g++ clang cargo rustc; do command -v $it; done; true",
                 self._is("1000"),
             ),
             Step(

@@ -4,7 +4,7 @@
 //! Without huge pages, a lookup in a table of several megabytes would miss the TLB as often as the
 //! cache. Pages that are never accessed take no physical memory.
 
-use memmap2::{Advice, MmapMut};
+use memmap2::MmapMut;
 
 /// Size of a cache line in bytes.
 pub(crate) const LINE: usize = 64;
@@ -36,7 +36,8 @@ impl Memory {
             && let Ok(map) = MmapMut::map_anon(bytes.next_multiple_of(HUGE_PAGE) + HUGE_PAGE)
         {
             // If the system has no huge pages, the memory is only slower.
-            let _ = map.advise(Advice::HugePage);
+            #[cfg(target_os = "linux")]
+            let _ = map.advise(memmap2::Advice::HugePage);
             let first = map.as_ptr().align_offset(HUGE_PAGE) / WORD;
             return Self { store: Store::System(map), first, words };
         }

@@ -35,7 +35,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def engine(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, checkout / ".ci/engine", *arguments]
+    command = [sys.executable, str(checkout / ".ci/engine"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -53,6 +53,7 @@ def test_hash_follows_from_everything(tmp_path: Path, monkeypatch: pytest.Monkey
         assert build.key(design, trace=False) != quick
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not tools.is_gcc(tools.compiler()), reason="only GCC gets counts")
 def test_branches_are_counted_in_a_build(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not empty_home.exists()
@@ -73,6 +74,7 @@ def test_branches_are_counted_in_a_build(empty_home: Path, monkeypatch: pytest.M
     )
 
 
+@pytest.mark.slow
 def test_design_that_fails_under_the_load_is_built(
     empty_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,8 @@ from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SimRack
 from tests.sim.driving import advance, run, run_phases, started
 
+pytestmark = pytest.mark.slow
+
 LAKE = "lake"
 
 

@@ -14,7 +14,7 @@ from tests.sim.driving import advance, run, run_phases, started
 
 CACHE, PLAIN = "client-cache", "client-nic"
 
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = [pytest.mark.usefixtures("home"), pytest.mark.slow]
 
 
 def make(scheme: str, *, workload: dict[str, Any] | None = None, **lab: Any) -> SimRack:

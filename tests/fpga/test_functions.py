@@ -264,6 +264,7 @@ class World:
 SAFE, FILL = 2, 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [

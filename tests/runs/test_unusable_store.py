@@ -160,6 +160,7 @@ def test_what_is_lost_at_the_end_is_counted(breaks: Breaks, opened: Store, file:
     mend()
 
 
+@pytest.mark.slow
 def test_unfinished_run_at_the_end_is_counted(breaks: Breaks, opened: Store, file: Path) -> None:
     with StoreSink(opened, group="g1") as sink:
         sink.begin(start("r1"))

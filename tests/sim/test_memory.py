@@ -32,6 +32,7 @@ def growth(**options: object) -> MemoryGrowth:
 
 
 # Cards: tests/fpga/test_live_cards.py, tests/fpga/test_cards_in_time.py.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scheme", [scheme.name for scheme in schemes.all_schemes() if scheme.card is None]
 )

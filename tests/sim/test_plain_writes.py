@@ -19,6 +19,8 @@ from netkv.schemes.spec import LabSpec, RackSpec
 from netkv.sim.rack import SimRack
 from tests.sim.driving import advance, kill, start
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from netkv import _engine
 

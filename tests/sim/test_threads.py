@@ -19,6 +19,8 @@ from netkv.sim.rack import SECOND, SimRack
 from netkv.soak.case_generator import generate
 from netkv.soak.run import Hooks, Outcome, play
 
+pytestmark = pytest.mark.slow
+
 SEVERAL_SWITCHES = ("distnocache", "distcache", "distreach")
 SCHEMES = ("nocache", "netcache", "farreach", "netmc", "coordimc", "memcached", *SEVERAL_SWITCHES)
 

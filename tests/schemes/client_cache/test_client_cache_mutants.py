@@ -10,6 +10,8 @@ from netkv.kits.design_mutants import Mutant, places
 from netkv.schemes.client_cache import mutants
 from tests.fpga import bench
 
+pytestmark = pytest.mark.slow
+
 CONTROLLER = {
     "forget-untracked-tags": "opaque_of_a_request_without_an_entry_is_remembered",
     "store-conditional": "sets_that_depend_on_more_are_not_stored",

@@ -28,6 +28,8 @@ from tests.schemes.distcache.test_distcache_traps import (
 )
 from tests.schemes.virtual_rack import Network
 
+pytestmark = pytest.mark.slow
+
 
 def work(rack: DistCacheRack) -> None:
     """All kinds of steps: evictions, admissions, a restarted server, a lost and a restarted spine

@@ -19,6 +19,8 @@ from tests.schemes.distreach.distreach_traps import KEY, KEYS, evict, ready_rack
 from tests.schemes.farreach.farreach_load import Load
 from tests.schemes.virtual_rack import Network
 
+pytestmark = pytest.mark.slow
+
 CACHED = tuple(KEYS[:3])
 NEW = KEYS[5]
 """A key that is not cached."""

@@ -73,6 +73,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_text_is_refused_with_little_memory(text: str) -> None:
     tracemalloc.start()

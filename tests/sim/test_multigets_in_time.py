@@ -15,6 +15,8 @@ from netkv.sim import profiles
 from netkv.sim.rack import SimRack
 from tests.sim.driving import run, run_phases, started
 
+pytestmark = pytest.mark.slow
+
 SCHEMES = ["netmc", "climc", "coordimc"]
 
 

@@ -23,6 +23,8 @@ from netkv.sim.rack import SimRack
 from netkv.soak.case_generator import generate
 from netkv.soak.run import play
 
+pytestmark = pytest.mark.slow
+
 CACHES = [
     scheme.name
     for scheme in schemes.all_schemes()

@@ -380,6 +380,7 @@ def incarnations_wrap(chain: Chain) -> None:
     assert reply.status is Status.UNKNOWN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", rule.cases, ids=str)
 def test_rule(case: Case) -> None:
     case.check()

@@ -446,6 +446,7 @@ def late_message_gets_no_report_about_the_next_entry(chain: Chain) -> None:
             assert (answer.length, answer.value, answer.stamp) == (0, b"", late)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", rule.cases, ids=str)
 def test_rule(case: Case) -> None:
     case.check()

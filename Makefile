@@ -65,9 +65,8 @@ $(VENV)/.packages: pyproject.toml uv.lock | tools
 
 # A wheel in dist/ that was built from these sources (`make wheels`) has the same engine.
 $(VENV)/.engine $(VENV)/.quick-engine: $(VENV)/.packages $(ENGINE_SOURCES)
-	@if wheel=$$($(ENGINE_OF_WHEEL) find); then \
-	    echo "==> 3 of 3: taking the engine of $$wheel"; \
-	    $(ENGINE_OF_WHEEL) install "$$wheel"; \
+	@if wheel=$$($(ENGINE_OF_WHEEL) find) && \
+	    echo "==> 3 of 3: taking the engine of $$wheel" && $(ENGINE_OF_WHEEL) install "$$wheel"; then :; \
 	else \
 	    echo "==> 3 of 3: building the engine ($(BUILDING))"; \
 	    VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop -q --profile $(PROFILE) --locked --uv; \
@@ -139,7 +138,7 @@ test-fast: setup ## Run the tests that need no live rack, in minutes
 
 # clippy has the profile of the engine's tests, so that build scripts and macros are built once.
 lint: setup lint-web ## Check style and types
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(BIN)/ruff check . .ci/engine && $(BIN)/ruff format --check . .ci/engine
 	@$(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/python -m tests.rust_modules
 	@$(BIN)/python -m tests.docs_site check
@@ -188,7 +187,7 @@ wheel: setup ## Build a wheel into dist/ that needs no Rust where it is installe
 
 # The tools have an environment of their own. Set-up takes the engine of the new wheel.
 WHEELS := .cache/wheels
-SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
+SUDO ?= $(if $(filter-out 0,$(shell id -u)),sudo)
 
 wheels: $(VENV)/.packages ## Build wheels for x86_64 and aarch64, and try them in clean systems (root or sudo)
 	@UV_PROJECT_ENVIRONMENT=$(WHEELS)/venv $(UV) sync -q --frozen --only-group wheels

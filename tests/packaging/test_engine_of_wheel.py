@@ -71,9 +71,8 @@ def test_wheel_of_the_same_sources_is_found(checkout: Path) -> None:
     assert found(checkout) == ""
     put_wheel(checkout)
     assert found(checkout) == f"dist/{HERE}"
-    (checkout / "engine/core/tests/answer.rs").write_text("a test is no part of the engine")
     (checkout / "engine/target").mkdir()
-    (checkout / "engine/target/made.rs").write_text("nor is what a build makes")
+    (checkout / "engine/target/made.rs").write_text("what a build makes is no source")
     assert found(checkout) == f"dist/{HERE}"
 
 
@@ -101,6 +100,18 @@ def test_wheels_of_other_processors_and_damaged_ones_are_left(checkout: Path) ->
     with zipfile.ZipFile(checkout / "dist" / HERE, "w") as archive:
         archive.writestr("netkv/__init__.py", "")
     assert found(checkout) == "", "one that does not say what it is built from"
+
+
+def test_wheel_without_an_engine_is_refused_with_a_sentence(checkout: Path) -> None:
+    put_wheel(checkout)
+    with zipfile.ZipFile(checkout / "dist" / HERE) as whole:
+        recorded = whole.read("netkv/engine-sources")
+    with zipfile.ZipFile(checkout / "dist" / HERE, "w") as archive:
+        archive.writestr("netkv/engine-sources", recorded)
+    done = engine(checkout, "install", found(checkout))
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"The engine of dist/{HERE} cannot be taken: ")
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.skipif(not shutil.which("uv"), reason="uv installs it; 'make setup' has one")

@@ -11,7 +11,7 @@ import sys
 from tests.wheels.build import NotBuiltError, build
 from tests.wheels.systems import SYSTEMS, NoSystemError, make
 from tests.wheels.targets import TARGETS
-from tests.wheels.trial import Trial, of_this_machine
+from tests.wheels.trial import FailedError, Trial, of_this_machine
 
 
 def _try(names: list[str]) -> int:
@@ -49,7 +49,7 @@ def main() -> int:
             return _try(options.names or list(SYSTEMS))
         for name in options.names or TARGETS:
             build(TARGETS[name])
-    except (NotBuiltError, NoSystemError) as error:
+    except (NotBuiltError, NoSystemError, FailedError) as error:
         print(error, file=sys.stderr)
         return 2
     return 0

@@ -120,8 +120,11 @@ def _build_python(system: System, folder: Path) -> None:
     """Python at `system.python`, built in another folder, so that no compiler is left in this."""
     path, digest = _PYTHON
     print(f"==> {system.name}: Python from {Path(path).name} (a few minutes)", flush=True)
-    with urllib.request.urlopen(f"{MIRROR}/{path}", timeout=180) as answer:
-        source = answer.read()
+    try:
+        with urllib.request.urlopen(f"{MIRROR}/{path}", timeout=180) as answer:
+            source = answer.read()
+    except OSError as error:
+        raise NoSystemError(f"{MIRROR}/{path} cannot be fetched: {error}.") from error
     if hashlib.sha256(source).hexdigest() != digest:
         raise NoSystemError(f"{MIRROR}/{path} is not the file that was tried.")
     builder = _bootstrapped(system, folder.with_suffix(".builder"), _PYTHON_BUILD)

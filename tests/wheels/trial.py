@@ -215,8 +215,10 @@ def of_this_machine() -> dict[str, Any]:
                 env={**os.environ, "NETKV_HOME": home},
                 capture_output=True,
                 text=True,
-                check=True,
+                check=False,
             )
+            if done.returncode:
+                raise FailedError(f"{name} has failed in this checkout:\n{done.stderr[-3000:]}")
             found[name] = _alike(json.loads(done.stdout)["runs"])
     return found
 

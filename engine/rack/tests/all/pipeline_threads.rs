@@ -296,6 +296,7 @@ fn packets_between_pipelines_are_lost_by_a_pause() {
         // With more than the queue holds, the thread has taken some, and waits for its lock.
         let waiting = bench.count("crossings") + CROSSING_QUEUE as u64;
         while bench.count("crossings") <= waiting {
+            assert!(Instant::now() < end, "the thread of pipeline 1 takes none of {sent} packets");
             for _ in 0..50 {
                 bench.send(2, Frame::new(FORWARD, 1, 0));
             }

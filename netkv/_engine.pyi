@@ -1696,8 +1696,7 @@ class ClientNode:
         "stale_ns" and "longest_stale_ns" (for how long the values of stale reads had been replaced:
         sum and maximum), "phantom_reads", "unchecked_reads", "late_replies", "malformed"; counts
         and gauges of the role (`counts!` in its module in engine/roles). "latency": an HDR
-        histogram of nanoseconds since the intended send time (V2, zlib, base64, for
-        `Histogram`), and
+        histogram of nanoseconds since the intended send time (a text for `Histogram`), and
         "latency_ns": {"mean", "p50", "p95", "p99", "p999", "max"}. "socket": counts since the
         start, "received", "sent", "oversized", "send_drops", "receive_drops". "failed": as
         `failure`. In and after the phase "verify": "verified" (keys read back so far), and after it

@@ -105,7 +105,7 @@ class LatencyHistogram(Model):
             runs=runs,
             scheme=one.scheme,
             params=one.params,
-            count=len(histogram or ()),
+            count=0 if histogram is None else len(histogram),
             value_us=values,
             above=above,
         )

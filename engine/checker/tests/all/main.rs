@@ -1,4 +1,5 @@
-//! Tests of the checker of histories but for that of its memory. They are one binary, so that the engine is linked once.
+//! Tests of the checker of histories, but for that of its memory. They are one binary, so that the
+//! engine is linked once.
 
 mod common;
 mod exhaustive_search;

@@ -1,7 +1,5 @@
 //! Switches that run the same program on both executors, which must give the same.
 
-// Each test uses a part of it.
-
 use std::sync::Arc;
 
 use netkv_compiled::{ExecutorKind, switch};

@@ -148,7 +148,10 @@ def down(
 
 
 def status(lab: Lab = None, json: Json = False) -> None:
-    """Show the labs and whether their nodes run. Exit status 1 if a node of a lab does not run."""
+    """Show the labs and whether their nodes run.
+
+    Exit status 1 if a node of a lab does not run, or its controller does not reach a switch.
+    """
     from netkv.labs import daemon
 
     labs = [daemon.status(lab)] if lab else daemon.all_labs()
@@ -159,7 +162,7 @@ def status(lab: Lab = None, json: Json = False) -> None:
     else:
         for each in labs:
             _print_status(each)
-    if any(each.state not in ("ready", "starting") for each in labs):
+    if not all(each.state == "starting" or _serves(each) for each in labs):
         raise typer.Exit(1)
 
 
@@ -188,6 +191,18 @@ def doctor(json: Json = False) -> None:
         notify("netkv can run on this machine." if fit else "Runs will fail until these are fixed.")
     if not checks.healthy(found):
         raise typer.Exit(1)
+
+
+def _serves(lab: LabStatus) -> bool:
+    """Whether all nodes of a lab run, and its controller reaches all switches."""
+    return lab.state == "ready" and "connecting" not in _controller_states(lab)
+
+
+def _controller_states(lab: LabStatus) -> set[str]:
+    """What the controller is to the switches: `primary`, `backup`, `connecting`."""
+    if lab.controller is None:
+        return set()
+    return {each["state"] for each in lab.controller["switches"].values()}
 
 
 def _print_status(lab: LabStatus) -> None:
@@ -229,11 +244,11 @@ def _controller_row(lab: LabStatus) -> tuple[str, str, Text]:
 
         known = lab.state in state.UP
         return "controller", "", Text("not running" if known else "unknown", style="bold red")
-    pid, states = str(controller["pid"]), {it["state"] for it in controller["switches"].values()}
+    pid, states = str(controller["pid"]), _controller_states(lab)
     if "backup" in states:
         return "controller", pid, Text("waiting: another client is primary", style="yellow")
     if "connecting" in states:
-        return "controller", pid, Text("connecting", style="cyan")
+        return "controller", pid, Text("connecting: a switch does not answer", style="cyan")
     return "controller", pid, Text("running, primary", style="green")
 
 

@@ -11,7 +11,7 @@ from netkv.cli import completion
 Target = Annotated[
     str | None,
     typer.Option(
-        metavar="engine|bmv2|p4runtime://HOST:PORT",
+        metavar="engine|bmv2|bmv2://HOST|p4runtime://HOST:PORT",
         help="Switch that executes the P4 programs (default: the scenario's).",
         autocompletion=completion.option("lab.target"),
     ),

@@ -137,6 +137,8 @@ def _bmv2() -> Check:
             found.append(f"{program.path} {program.version}")
     if missing:
         text = f"no {' and no '.join(missing)} on PATH: labs cannot use the target 'bmv2'"
+        if toolchain.SWITCH in missing and found:
+            text = f"{', '.join(found)}; {text}, but 'bmv2://HOST'"
         return Check("bmv2", "warn", text, toolchain.HOW_TO_GET)
     if not toolchain.switch().thrift:
         hint = (

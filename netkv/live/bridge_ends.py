@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 from netkv.errors import NetkvError
 from netkv.live.bmv2.packet_stream import PacketStream
 from netkv.live.bridge import MAX_FRAME, FarEnd
+from netkv.model.hardware import STREAM
 
-STREAM = "grpc://"
-"""Prefix of the location of a port that is reached by a packet stream."""
 _BATCH = 64
 _ETH_P_ALL = 3
 _PACKET_OUTGOING = 4

@@ -14,8 +14,9 @@ from typing import Any
 from netkv.live.bmv2 import queues
 from netkv.live.bmv2.process import SwitchProcess, listens
 from netkv.live.bridge import Bridge
-from netkv.live.bridge_ends import STREAM, far_ends
+from netkv.live.bridge_ends import far_ends
 from netkv.live.ports import free_ports
+from netkv.model.hardware import STREAM
 
 
 class ExternalSwitch:
@@ -26,6 +27,9 @@ class ExternalSwitch:
         self._bridge: Bridge | None = None
 
     def start(self) -> dict[str, Any]:
+        if (thrift := self._config["thrift"]) is not None:
+            with _as_value_error("the depth of its queues could not be set"):
+                _set_depth(*thrift)
         self._connect(dict(self._config["via"]))
         return {"p4runtime": self._config["p4runtime"]}
 
@@ -78,12 +82,20 @@ class Bmv2Switch(ExternalSwitch):
         self._process.start(sys.stderr)
         if config["thrift"]:
             with _as_value_error("the depth of its queues could not be set"):
-                queues.set_depth(thrift)
+                queues.set_depth(("127.0.0.1", thrift))
         self._connect({port: f"{STREAM}{address}" for port, _, _ in config["ports"]})
         return {"p4runtime": config["p4runtime"]}
 
     def _died(self) -> str | None:
         return None if self._process is None else self._process.ended()
+
+
+def _set_depth(host: str, port: int) -> None:
+    """Sets the depth of the queues of a bmv2 elsewhere, unless it was built without Thrift."""
+    try:
+        queues.set_depth((host, port))
+    except ConnectionRefusedError:
+        print(f"no Thrift server at {host}:{port}: queues keep their depth", file=sys.stderr)
 
 
 @contextlib.contextmanager

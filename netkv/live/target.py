@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from netkv.errors import NetkvError, UsageError
-from netkv.model.hardware import ELSEWHERE, GenericLab, SwitchSpec
+from netkv.model.hardware import BMV2_ELSEWHERE, ELSEWHERE, STREAM, GenericLab, SwitchSpec
 from netkv.model.topology import CPU_PORT
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 
 Bundles: TypeAlias = "Callable[[Tier], Path]"
+
+BMV2_PORT = 9559
+"""P4Runtime port of a bmv2 elsewhere, if its target names none: the one that IANA has assigned."""
 
 
 @dataclass(frozen=True)
@@ -233,7 +236,33 @@ class ElsewhereTarget(_ExternalTarget):
         self, switch: SwitchCabling, seed: int, links: list[dict[str, Any]]
     ) -> dict[str, Any]:
         via = [[port.number, port.via] for port in self._switch.ports]
-        return {**self._bridge_config(switch, seed, links), "via": via}
+        return {**self._bridge_config(switch, seed, links), "via": via, "thrift": None}
+
+
+class Bmv2ElsewhereTarget(_ExternalTarget):
+    """A bmv2 that runs already: three ports in a row of one host, for P4Runtime, frames, Thrift."""
+
+    kind = "external-switch"
+
+    def __init__(self, bundle: Bundles, lab: GenericLab) -> None:
+        super().__init__(bundle)
+        self._host, self._port = _bmv2_elsewhere(lab)
+        self.device_id = lab.switch.device_id
+
+    async def prepare(
+        self, scheme: Scheme, lab: LabSpec, source_hash: str, note: Callable[[str], None]
+    ) -> None:
+        await self._compile(scheme, lab, source_hash, note)
+
+    def switch_config(
+        self, switch: SwitchCabling, seed: int, links: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        frames = f"{STREAM}{self._host}:{self._port + 1}"
+        return {
+            **self._bridge_config(switch, seed, links),
+            "via": [[number, frames] for number, _, _ in switch.ports],
+            "thrift": [self._host, self._port + 2],
+        }
 
 
 def of(lab: GenericLab, bundle: Bundles) -> Target:
@@ -242,12 +271,23 @@ def of(lab: GenericLab, bundle: Bundles) -> Target:
         return EngineTarget(bundle, lab)
     if lab.target == "bmv2":
         return Bmv2Target(bundle)
+    if lab.target.startswith(BMV2_ELSEWHERE):
+        return Bmv2ElsewhereTarget(bundle, lab)
     return ElsewhereTarget(bundle, lab.switch)
 
 
 def elsewhere(lab: GenericLab) -> str | None:
     """host:port of the P4Runtime server of a switch that runs elsewhere; None for other targets."""
+    if lab.target.startswith(BMV2_ELSEWHERE):
+        host, port = _bmv2_elsewhere(lab)
+        return f"{host}:{port}"
     return lab.target.removeprefix(ELSEWHERE) if lab.target.startswith(ELSEWHERE) else None
+
+
+def _bmv2_elsewhere(lab: GenericLab) -> tuple[str, int]:
+    """Host and first port of the target `bmv2://HOST[:PORT]`."""
+    host, _, port = lab.target.removeprefix(BMV2_ELSEWHERE).partition(":")
+    return host, int(port or BMV2_PORT)
 
 
 def port_numbers(lab: GenericLab, nodes: Mapping[str, int]) -> dict[str, int]:
@@ -255,7 +295,7 @@ def port_numbers(lab: GenericLab, nodes: Mapping[str, int]) -> dict[str, int]:
 
     Raises `UsageError` for a node without one.
     """
-    if elsewhere(lab) is None:
+    if not lab.target.startswith(ELSEWHERE):
         return dict(nodes)
     named = {port.node: port.number for port in lab.switch.ports}
     for node in nodes:

@@ -13,13 +13,20 @@ from netkv.options import RATE, SECONDS, Formerly, Spec
 Backend = Literal["memory", "rocksdb", "redis"]
 ELSEWHERE = "p4runtime://"
 """Begins the target of a switch that runs elsewhere."""
-_ADDRESS = rf"^{ELSEWHERE}\S+:\d+$"
+BMV2_ELSEWHERE = "bmv2://"
+"""Begins the target of a bmv2 that runs elsewhere."""
+STREAM = "grpc://"
+"""Begins the location of a port that is reached by the packet stream of a bmv2."""
+_ADDRESS = rf"^({ELSEWHERE}\S+:\d+|{BMV2_ELSEWHERE}[^\s/:]+(:\d{{1,5}})?)$"
 
 
 def _known(target: Any) -> Any:
     if target in ("engine", "bmv2") or re.match(_ADDRESS, str(target)):
         return target
-    raise FieldError(f"it is '{target}'; it should be 'engine', 'bmv2' or '{ELSEWHERE}HOST:PORT'")
+    raise FieldError(
+        f"it is '{target}'; it should be 'engine', 'bmv2', '{BMV2_ELSEWHERE}HOST' or "
+        f"'{ELSEWHERE}HOST:PORT'"
+    )
 
 
 Target = Annotated[
@@ -167,8 +174,8 @@ class GenericLab(Spec):
     load."""
     target: Target = "engine"
     """The switch that executes the P4 programs: `engine`, netkv's own; `bmv2`, with p4c and
-    simple_switch_grpc on PATH (docs/use/bmv2.md); `p4runtime://HOST:PORT`, a switch that runs
-    elsewhere."""
+    simple_switch_grpc on PATH (docs/use/bmv2.md); `bmv2://HOST[:PORT]`, a bmv2 that runs elsewhere;
+    `p4runtime://HOST:PORT`, another switch that runs elsewhere."""
     switch: SwitchSpec = SwitchSpec()
     """A switch that runs elsewhere: its ports and its program."""
     fabric: Fabric = "udp"
@@ -215,6 +222,13 @@ class GenericLab(Spec):
                 f"the fabric '{self.fabric}' needs 'target: engine'; the target '{self.target}' "
                 f"has 'fabric: udp' only",
                 "fabric",
+            )
+        if self.target.startswith(BMV2_ELSEWHERE) and self.switch.ports:
+            raise FieldError(
+                f"the ports of '{self.target}' are all behind its address, with numbers that netkv "
+                f"assigns; leave 'ports' out",
+                "switch",
+                "ports",
             )
         if self.target.startswith(ELSEWHERE) and not self.switch.ports:
             raise FieldError(

@@ -27,8 +27,8 @@ def test_unknown_target_is_refused(netkv_in_process: Netkv) -> None:
     result = netkv_in_process("scenario", "run", "quickstart", "--target", "tofino")
     assert result.status == 2
     assert (
-        "'lab.target': it is 'tofino'; it should be 'engine', 'bmv2' or 'p4runtime://HOST"
-        in result.err
+        "'lab.target': it is 'tofino'; it should be 'engine', 'bmv2', 'bmv2://HOST' or "
+        "'p4runtime://HOST:PORT'" in result.err
     )
 
 
@@ -64,6 +64,13 @@ def test_switch_elsewhere_without_what_it_needs_is_refused(
     result = netkv_in_process("up", "nowhere", "--target", "p4runtime://127.0.0.1:1", *options)
     assert result.status in (1, 2)
     assert message in result.err
+
+
+def test_ports_of_a_bmv2_elsewhere_are_refused(netkv_in_process: Netkv) -> None:
+    ports = ("--set", f"lab.switch.ports=[{PORT}]")
+    result = netkv_in_process("up", "nowhere", "--target", "bmv2://127.0.0.1", *ports)
+    assert result.status == 2
+    assert "'lab.switch.ports': the ports of 'bmv2://127.0.0.1' are all behind" in result.err
 
 
 @pytest.mark.parametrize("name", ["switch-crash", "lossy-fabric", "hot-in"])

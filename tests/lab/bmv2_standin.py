@@ -99,6 +99,7 @@ def switch_main(arguments: list[str]) -> None:
     parser.add_argument("--no-p4", action="store_true", required=True)
     parser.add_argument("--device-id", type=int, default=0)
     parser.add_argument("--log-console", action="store_true")
+    parser.add_argument("--thrift-port", help="nothing listens there")
     parser.add_argument("--log-level")
     target = argparse.ArgumentParser()
     target.add_argument("--grpc-server-addr", required=True)

@@ -229,7 +229,7 @@ def test_queue_depth_is_set_by_a_thrift_call() -> None:
 
         thread = threading.Thread(target=answer)
         thread.start()
-        queues.set_depth(listener.getsockname()[1], 300)
+        queues.set_depth(listener.getsockname(), 300)
         thread.join()
     assert requests == [
         b"\x80\1\0\1\0\0\0\x29simple_switch:set_all_egress_queue_depths\0\0\0\1\x08\0\1\0\0\1\x2c\0"

@@ -7,8 +7,11 @@ its stand-in of `tests/lab/bmv2_standin.py` runs instead.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +22,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from netkv.live.ports import free_ports
+from netkv.live.target import BMV2_PORT
 from tests import programs
 from tests.lab import bmv2_standin
 from tests.waiting import PATIENCE_S, until
@@ -116,17 +120,26 @@ def command(service: str) -> list[str]:
     return [str(word) for word in SERVICES[service]["command"]]
 
 
-def start_switch(machine: Machine, name: str) -> tuple[str, str]:
-    """Start a switch as its container does; return its P4Runtime and data-plane addresses."""
-    p4runtime, dataplane = (f"127.0.0.1:{port}" for port in free_ports(2))
-    moved = {"0.0.0.0:9559": p4runtime, "0.0.0.0:9560": dataplane}
-    process = machine.start(with_ports(command(name), moved))
-    checked = {
-        address.replace("0.0.0.0:", "127.0.0.1/"): moved[address].replace(":", "/")
-        for address in moved
-    }
-    machine.wait_healthy(with_ports(health(name), checked), process)
-    return p4runtime, dataplane
+def start_switch(
+    machine: Machine, name: str, first: int | None = None
+) -> tuple[str, subprocess.Popen[bytes]]:
+    """Start a switch as its container does, perhaps at the ports of an earlier one; return its
+    address, as of the target `bmv2://`, and its process."""
+    first = first or three_ports()
+    moved = {str(BMV2_PORT + further): str(first + further) for further in range(3)}
+    process = machine.start(with_ports(command(name), {**moved, "0.0.0.0:": "127.0.0.1:"}))
+    machine.wait_healthy(with_ports(health(name), moved), process)
+    return f"127.0.0.1:{first}", process
+
+
+def three_ports() -> int:
+    """The first of three free ports in a row."""
+    while True:
+        (first,) = free_ports(1)
+        with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
+            for port in range(first, first + 3):
+                stack.enter_context(socket.create_server(("127.0.0.1", port)))
+            return first
 
 
 def test_file_is_allowed_by_the_compose_specification() -> None:
@@ -145,17 +158,15 @@ def test_containers_drop_all_capabilities_but_the_listed() -> None:
 
 
 def test_images_are_named_by_exact_tags() -> None:
-    built = {"netkv", "netkv-bmv2"}
+    built = {"netkv"}
     images = {service["image"] for service in SERVICES.values()} - built
     dockerfile = (ROOT / "docker/Dockerfile").read_text()
     stages = [line.split() for line in dockerfile.splitlines() if line.startswith("FROM ")]
     images |= {words[1] for words in stages}
+    assert {service["image"] for service in SERVICES.values() if "build" in service} == built
     for image in images:
         _, _, tag = image.partition(":")
         assert tag.count(".") >= 1, f"{image} has no exact tag"
-    assert {service["build"]["target"] for service in SERVICES.values() if "build" in service} <= {
-        words[3] for words in stages
-    }
 
 
 def test_no_script_is_piped_into_a_shell() -> None:
@@ -170,6 +181,7 @@ def test_every_service_is_run_by_a_test_of_this_file() -> None:
         *SWITCHES,
         *LABS,
         *LABS.values(),
+        "switch",
         "p4c",
         "redis",
         "dashboard",
@@ -189,17 +201,38 @@ def test_dependencies_and_volumes_exist() -> None:
             assert source in COMPOSE["volumes"] or (ROOT / source).is_dir(), volume
 
 
+def test_an_image_of_others_has_no_netkv() -> None:
+    for line in (ROOT / "docker/Dockerfile").read_text().splitlines():
+        assert not line.startswith("FROM p4lang"), line
+    foreign = {name for name in SERVICES if SERVICES[name]["image"].startswith("p4lang")}
+    assert foreign == {*SWITCHES, "switch", "p4c"}
+
+
+def start_p4c(machine: Machine) -> None:
+    """Start the p4c of its container; netkv uses it from now on, and none that is on PATH."""
+    shared = machine.folder / "p4c"
+    mounted = with_ports(command("p4c"), {"/lab/": f"{ROOT}/docker/", "/p4c": str(shared)})
+    process = machine.start([mounted[0], f"{ROOT}/docker/p4c.sh", str(shared)])
+    machine.wait_healthy(with_ports(health("p4c"), {"/p4c/": f"{shared}/"}), process)
+    assert SERVICES["netkv"]["environment"] == {"NETKV_P4C": command("p4c")[-1]}
+    machine.environment["NETKV_P4C"] = str(shared)
+
+
 def test_programs_are_compiled_as_in_the_container(machine: Machine) -> None:
-    done = machine.run([NETKV, *command("p4c"), "nocache", "--json"])
+    start_p4c(machine)
+    done = machine.run([NETKV, "p4", "compile", "nocache", "--json"])
     assert done.returncode == 0, done.stderr
     assert '"cached": false' in done.stdout
+    left = {each.name for each in (machine.folder / "p4c").iterdir()}
+    assert left == {"alive", "version"}, "requests are removed"
 
 
 @pytest.mark.parametrize("lab", LABS)
 def test_lab_of_a_container_comes_up_on_its_switch(machine: Machine, lab: str) -> None:
     switch = LABS[lab]
-    p4runtime, dataplane = start_switch(machine, switch)
-    moved = {f"{switch}:9559": p4runtime, f"{switch}:9560": dataplane}
+    start_p4c(machine)
+    address, switch_process = start_switch(machine, switch)
+    moved = {f"bmv2://{switch}": f"bmv2://{address}"}
     if lab == "redis-lab":
         moved["redis:6379"] = start_redis(machine)
     mounted = machine.folder / "lab"
@@ -209,6 +242,10 @@ def test_lab_of_a_container_comes_up_on_its_switch(machine: Machine, lab: str) -
     words = with_ports(command(lab), {"/lab/": f"{mounted}/"})
     process = machine.start([NETKV, *words])
     machine.wait_up(process)
+    machine.wait_healthy(health(lab), process)
+    switch_process.kill()
+    until(lambda: machine.run(health(lab)).returncode == 1, "a lab without its switch is unhealthy")
+    start_switch(machine, switch, int(address.rpartition(":")[2]))
     machine.wait_healthy(health(lab), process)
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE_S) == 0
@@ -243,3 +280,16 @@ def test_doctor_runs_as_in_the_container_of_tools(machine: Machine) -> None:
     done = machine.run([NETKV, *command("netkv")])
     assert done.returncode == 0, done.stdout + done.stderr
     assert "simple_switch_grpc" in done.stdout + done.stderr
+
+
+def test_scenario_runs_on_the_switch_of_the_container_of_tools(machine: Machine) -> None:
+    assert SERVICES["switch"]["command"] == SERVICES[SWITCHES[0]]["command"]
+    start_p4c(machine)
+    address, _ = start_switch(machine, "switch")
+    target = f"bmv2://{address}"
+    changes = ["--set", "duration=1", "--set", "warmup=0.5", "--set", "expect=[]"]
+    done = machine.run(
+        [NETKV, "scenario", "run", "quickstart", "--target", target, *changes, "--json"]
+    )
+    assert done.returncode == 0, done.stderr
+    assert {run["scheme"] for run in json.loads(done.stdout)["runs"]} == {"nocache", "netcache"}

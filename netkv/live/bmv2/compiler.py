@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from netkv import resources
 from netkv.errors import NetkvError
 from netkv.home import home
-from netkv.live.bmv2 import toolchain
+from netkv.live.bmv2 import compile_service, toolchain
 from netkv.p4rt import p4info
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def compile_program(
         place.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(dir=place.parent, prefix=".new-"))
         try:
-            _run(compiler, program, defines, includes, folder)
+            _run(compiler, program, defines, [resources.path("p4"), *includes], folder)
             # Another process may have stored the same files in the meantime.
             if not place.exists():
                 folder.rename(place)
@@ -89,32 +89,25 @@ def compile_scheme(scheme: Scheme, lab: LabSpec) -> Compiled:
     return compile_program(scheme.program_path, source_hash, scheme.programs.defines(lab))
 
 
-def command(
+def _arguments(
     compiler: toolchain.Compiler,
     program: Path,
     defines: Mapping[str, str],
     includes: Sequence[Path],
-    folder: Path,
 ) -> list[str]:
-    """The command that compiles a program into a folder."""
+    """What p4c is told, to compile a program into the folder in which it runs."""
     target = ("--target", "bmv2", "--arch", "v1model") if compiler.is_driver else ()
-    # The driver takes a directory and names the JSON file after the program.
-    output = folder if compiler.is_driver else folder / _JSON
     return [
-        compiler.path,
         *target,
         *_OPTIONS,
         *(f"-D{name}={value}" for name, value in sorted(defines.items())),
-        *(
-            word
-            for each in (resources.path("p4"), *includes)
-            for word in ("-I", str(each.resolve()))
-        ),
+        *(word for each in includes for word in ("-I", str(each))),
         "-o",
-        str(output),
+        # The driver takes a directory and names the JSON file after the program.
+        "." if compiler.is_driver else _JSON,
         "--p4runtime-files",
-        str(folder / _P4INFO),
-        str(program.resolve()),
+        _P4INFO,
+        str(program),
     ]
 
 
@@ -125,30 +118,25 @@ def _run(
     includes: Sequence[Path],
     folder: Path,
 ) -> None:
-    words = command(compiler, program, defines, includes, folder)
+    """Compiles a program into a folder."""
+    program, includes = program.resolve(), [each.resolve() for each in includes]
     try:
-        done = subprocess.run(
-            words,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-            cwd=folder,
-        )
-    except subprocess.TimeoutExpired as error:
+        if compiler.is_service:
+            status, report = _run_there(compiler, program, defines, includes, folder)
+        else:
+            status, report = _run_here(compiler, program, defines, includes, folder)
+    except (subprocess.TimeoutExpired, TimeoutError) as error:
         raise CompilerEndedError(
             f"p4c has reached its time limit: it has not compiled {program} within "
             f"{_TIMEOUT_S:g} s."
         ) from error
-    report = (done.stdout + done.stderr).strip()
     if compiler.is_driver and (made := folder / f"{program.stem}.json").is_file():
         made.rename(folder / _JSON)
-    if done.returncode < 0:
+    if status < 0:
         raise CompilerEndedError(
-            f"Signal {-done.returncode} has ended p4c, which was compiling {program}.\n{report}"
+            f"Signal {-status} has ended p4c, which was compiling {program}.\n{report}"
         )
-    if done.returncode != 0:
+    if status != 0:
         raise NetkvError(
             f"{program} does not compile for bmv2 ({compiler.path} {compiler.version}):\n{report}"
         )
@@ -158,6 +146,43 @@ def _run(
             f"'{_JSON}' and '{_P4INFO}'.\n{report}"
         )
     (folder / _WARNINGS).write_text(report)
+
+
+def _run_here(
+    compiler: toolchain.Compiler,
+    program: Path,
+    defines: Mapping[str, str],
+    includes: Sequence[Path],
+    folder: Path,
+) -> tuple[int, str]:
+    """Exit status, below 0 for a signal, and output of a p4c of this machine."""
+    done = subprocess.run(
+        [compiler.path, *_arguments(compiler, program, defines, includes)],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_TIMEOUT_S,
+        stdin=subprocess.DEVNULL,
+        cwd=folder,
+    )
+    return done.returncode, (done.stdout + done.stderr).strip()
+
+
+def _run_there(
+    compiler: toolchain.Compiler,
+    program: Path,
+    defines: Mapping[str, str],
+    includes: Sequence[Path],
+    folder: Path,
+) -> tuple[int, str]:
+    """The same of a p4c elsewhere."""
+    with compile_service.request(Path(compiler.path), program, includes) as request:
+        arguments = _arguments(compiler, request.program, defines, request.includes)
+        status, report = request.run(arguments)
+        for name in (_JSON, _P4INFO):
+            if (made := request.place / name).is_file():
+                shutil.copyfile(made, folder / name)
+    return status, report.strip()
 
 
 def _found(place: Path, *, cached: bool) -> Compiled:

@@ -21,14 +21,14 @@ _FIELD_I32, _STOP = 8, 0
 _TIMEOUT_S = 10.0
 
 
-def set_depth(port: int, depth: int = QUEUE_DEPTH) -> None:
-    """Sets the depth of all egress queues of the switch whose Thrift server is at this port.
+def set_depth(server: tuple[str, int], depth: int = QUEUE_DEPTH) -> None:
+    """Sets the depth of all egress queues of the switch whose Thrift server has this address.
 
     Raises OSError if it does not answer, or answers with an error.
     """
     name = struct.pack(">I", len(_METHOD)) + _METHOD
     argument = struct.pack(">BhiB", _FIELD_I32, 1, depth, _STOP)
-    with socket.create_connection(("127.0.0.1", port), _TIMEOUT_S) as connection:
+    with socket.create_connection(server, _TIMEOUT_S) as connection:
         connection.sendall(
             struct.pack(">I", _VERSION_CALL) + name + struct.pack(">i", 1) + argument
         )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from netkv.errors import NetkvError
+from netkv.live.bmv2 import compile_service
 
 COMPILERS = ("p4c-bm2-ss", "p4c")
+CHOSEN = "NETKV_P4C"
+"""Variable with the path of another p4c, or with a folder (`compile_service`)."""
 SWITCH = "simple_switch_grpc"
 HOW_TO_GET = (
     "Debian and Ubuntu have both as the packages p4lang-p4c and p4lang-bmv2 of the repository "
@@ -25,15 +29,21 @@ class MissingError(NetkvError):
 
 @dataclass(frozen=True)
 class Compiler:
-    """p4c, as `p4c-bm2-ss` or through its driver `p4c`."""
+    """p4c, as `p4c-bm2-ss`, through its driver `p4c`, or elsewhere."""
 
     path: str
+    """The program, or the folder of one that is elsewhere."""
     version: str
 
     @property
     def is_driver(self) -> bool:
         """Whether it is `p4c`, which needs the target as an option."""
-        return Path(self.path).name == "p4c"
+        return Path(self.path).name == "p4c" and not self.is_service
+
+    @property
+    def is_service(self) -> bool:
+        """Whether it compiles what is put into a folder."""
+        return Path(self.path).is_dir()
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,11 @@ class Switch:
 
 
 def compiler(program: str | None = None) -> Compiler:
-    """This p4c, or the first of `COMPILERS`, on PATH; raises `MissingError`."""
+    """This p4c, that of `NETKV_P4C`, or the first of `COMPILERS` on PATH; raises `MissingError`."""
+    program = program or os.environ.get(CHOSEN)
+    if program is not None and Path(program).is_dir():
+        folder = Path(program).absolute()
+        return Compiler(str(folder), _first_version(compile_service.version(folder)))
     names = COMPILERS if program is None else (program,)
     found = next((path for name in names if (path := shutil.which(name))), None)
     if found is None and program is not None:

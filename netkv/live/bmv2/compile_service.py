@@ -1,0 +1,117 @@
+"""A p4c elsewhere, in a container for example, which compiles what it finds in a shared folder.
+
+The folder has a file `version`, what that p4c prints as its version, and `alive`, which the service
+touches several times a second. A request is a folder of its own with copies of all sources, in
+which p4c runs, and the file `arguments`, one a line. `docker/p4c.sh` is the service and describes
+the answer. `docs/use/bmv2.md` says how to use it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from netkv.errors import NetkvError
+
+_POLL_S = 0.05
+_GONE_S = 30.0
+"""Age of `alive` from which on the service does not run."""
+_LIMIT_STATUS = 124
+"""Exit status of a p4c that has reached the time limit of the service."""
+_SIGNALS = 128
+"""Exit statuses above it are signals."""
+_SOURCES = ("*.p4", "*.h")
+
+
+class NotServedError(NetkvError):
+    """A folder in which no p4c compiles."""
+
+
+def version(folder: Path) -> str:
+    """What the p4c of a folder prints as its version; raises `NotServedError`."""
+    with contextlib.suppress(FileNotFoundError):
+        text = (folder / "version").read_text()
+        if (folder / "alive").exists():
+            return text
+    raise NotServedError(
+        f"No p4c compiles what is put into the folder {folder} (it lacks the files 'version' and "
+        f"'alive'): start 'docker/p4c.sh {folder}' where a p4c is (docs/use/bmv2.md)."
+    )
+
+
+@contextlib.contextmanager
+def request(folder: Path, program: Path, includes: Sequence[Path]) -> Iterator[Request]:
+    """A request with copies of the program and of the sources of directories with includes; it is
+    removed at the end."""
+    # The service does not see it before its name has no dot, nor a folder without `arguments`.
+    place = Path(tempfile.mkdtemp(dir=folder, prefix="netkv-"))
+    try:
+        place.chmod(0o777)
+        names = {each: f"include-{number}" for number, each in enumerate(includes)}
+        for each, name in names.items():
+            for pattern in _SOURCES:
+                for file in each.rglob(pattern):
+                    _copy(file, place / name / file.relative_to(each))
+        root = next((each for each in includes if program.is_relative_to(each)), None)
+        if root is None:
+            main = Path("source", program.name)
+            for pattern in _SOURCES:
+                for file in program.parent.glob(pattern):
+                    _copy(file, place / "source" / file.name)
+            _copy(program, place / main)
+        else:
+            main = Path(names[root]) / program.relative_to(root)
+        yield Request(folder, place, main, [Path(name) for name in names.values()])
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+class Request:
+    """A program that the service compiles; paths are relative to `place`, where p4c runs."""
+
+    def __init__(self, folder: Path, place: Path, program: Path, includes: list[Path]) -> None:
+        self.place = place
+        self.program = program
+        self.includes = includes
+        self._folder = folder
+
+    def run(self, arguments: Sequence[str]) -> tuple[int, str]:
+        """Exit status of p4c, below 0 for a signal, and what it has printed.
+
+        Raises `NotServedError`, and `TimeoutError` if p4c has reached the service's time limit.
+        """
+        written = self.place / ".arguments"
+        written.write_text("".join(f"{each}\n" for each in arguments))
+        written.rename(self.place / "arguments")
+        asked = time.time()
+        while not (self.place / "status").exists():
+            self._served(asked)
+            time.sleep(_POLL_S)
+        status = int((self.place / "status").read_text())
+        if status == _LIMIT_STATUS:
+            raise TimeoutError
+        report = (self.place / "output").read_text(errors="replace")
+        return (_SIGNALS - status if status > _SIGNALS else status), report
+
+    def _served(self, asked: float) -> None:
+        """Raises `NotServedError` if the service has stopped before it took the request."""
+        if (self.place / "taken").exists():
+            return
+        try:
+            alive = (self._folder / "alive").stat().st_mtime
+        except FileNotFoundError:
+            alive = 0.0
+        if time.time() - max(alive, asked) > _GONE_S:
+            raise NotServedError(
+                f"The p4c that compiles what is put into {self._folder} has stopped: it has taken "
+                f"nothing for {_GONE_S:g} s (docs/use/bmv2.md)."
+            )
+
+
+def _copy(file: Path, place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(file, place)

@@ -160,7 +160,7 @@ def run(
     parameters: dict[str, int],
     folder: Path,
     seed: int = 1,
-    case: str = "",
+    cases: Sequence[str] = (),
     mutant: int | None = None,
 ) -> None:
     """Runs the bench `name`; raises AssertionError with cocotb's words if a test of it fails.
@@ -171,7 +171,7 @@ def run(
         parameters: of the module.
         folder: for results.
         seed: of random numbers.
-        case: a case of the bench; empty: all.
+        cases: of the bench; empty: all.
         mutant: the RTL is built with all mutants, and this one is chosen; 0: none.
     """
     chosen = (sources.folder() / "mutants" / "bench", mutants.folder())
@@ -179,7 +179,7 @@ def run(
     results = folder / "results.xml"
     environment = {
         **os.environ,
-        **({"COCOTB_TEST_FILTER": f"{case}(/|$)"} if case else {}),
+        **({"COCOTB_TEST_FILTER": f"({'|'.join(cases)})(/|$)"} if cases else {}),
         "COCOTB_TOPLEVEL": top,
         "COCOTB_TEST_MODULES": name,
         "COCOTB_RESULTS_FILE": str(results),
@@ -203,11 +203,14 @@ def run(
     printed = (done.stdout + done.stderr)[-6000:]
     print(printed)  # figures of the bench, with `pytest -s`
     assert results.exists(), f"the simulation ended without results:\n{printed}"
-    cases = list(ElementTree.parse(results).getroot().iter("testcase"))
-    assert cases, f"{name} has no case '{case}'"
+    ran = list(ElementTree.parse(results).getroot().iter("testcase"))
+    names = [case.get("name", "").partition("/")[0] for case in ran]
+    assert ran, f"{name} has no case"
+    missing = [case for case in cases if not any(each.endswith(case) for each in names)]
+    assert not missing, f"{name} has no case '{missing[0]}'"
     failed = [
         case.get("name")
-        for case in cases
+        for case in ran
         if case.find("failure") is not None or case.find("error") is not None
     ]
     assert not failed, f"{', '.join(map(str, failed))} of {name} with {parameters}:\n{printed}"

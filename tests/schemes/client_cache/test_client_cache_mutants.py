@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -78,11 +79,11 @@ BENCHES = {
 """The case of a bench that finds a mutant, for each bench."""
 
 
-def run(number: int, case: str, name: str, folder: Path) -> None:
-    """A case of the bench of this name, with a mutant."""
+def run(number: int, cases: Sequence[str], name: str, folder: Path) -> None:
+    """Cases of the bench of this name, with a mutant."""
     name = f"bench_{name}"
     found = bench.load(name)
-    bench.run(name, found.TOP, found.PARAMETERS[0], folder, case=case, mutant=number)
+    bench.run(name, found.TOP, found.PARAMETERS[0], folder, cases=cases, mutant=number)
 
 
 @pytest.mark.parametrize("mutant", mutants.MUTANTS, ids=lambda mutant: mutant.name)
@@ -90,15 +91,12 @@ def test_mutant_is_found(mutant: Mutant, tmp_path: Path) -> None:
     (name,) = (each for each, cases in BENCHES.items() if mutant.name in cases)
     case = BENCHES[name][mutant.name]
     with pytest.raises(AssertionError, match=f"{case}.* of bench_{name}"):
-        run(mutant.number, case, name, tmp_path)
+        run(mutant.number, [case], name, tmp_path)
 
 
 @pytest.mark.parametrize("name", BENCHES)
 def test_cases_pass_without_a_mutant(name: str, tmp_path: Path) -> None:
-    for number, case in enumerate(dict.fromkeys(BENCHES[name].values())):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        run(0, case, name, folder)
+    run(0, sorted(set(BENCHES[name].values())), name, tmp_path)
 
 
 def test_every_mutant_of_the_rtl_is_listed() -> None:

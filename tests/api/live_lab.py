@@ -70,8 +70,8 @@ def lab(api: Api) -> str:
 
 @pytest.fixture
 def load(api: Api, lab: str) -> Iterator[None]:
-    """The load generator of the lab runs."""
-    api.post(f"{lab}/load", {"running": True, "outstanding": 16})
+    """The load generator of the lab runs, at a rate that leaves the processors to other tests."""
+    api.post(f"{lab}/load", {"running": True, "rate": 1000})
     yield
     api.post(f"{lab}/load", {"running": False})
 

@@ -22,7 +22,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
         api = Api(served.url)
         made = api.post("", {"name": "one", **OPTIONS, "scheme": "farreach"}, 202, wait=120)
         assert made["state"] == "ready", made["text"]
-        api.post("/one/load", {"running": True, "outstanding": 16})
+        api.post("/one/load", {"running": True, "rate": 1000})
         yield api
 
 

@@ -73,6 +73,9 @@ def lab(home: str, browser: Browser) -> Iterator[Lab]:
     page.locator("#new-set").fill("workload.keys=1000")
     page.locator("#bring-up").click()
     expect(page.locator("#lab-state")).to_have_text("ready")
+    # As many as the switch can answer would take the processors from other tests.
+    page.locator("#load-kind").select_option("rate")
+    page.locator("#load-value").fill("1000")
     page.locator("#load-start").click()
     expect(page.locator("#load-stop")).to_be_visible()
     yield Lab(home, page)

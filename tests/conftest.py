@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -36,6 +37,15 @@ def pytest_configure() -> None:
     os.environ[library_cache.QUICK] = "1"
     os.environ[library_cache.FOLDER] = str(TESTS.parent / ".cache" / "fpga" / "designs")
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Leave out of each garbage collection what lives as long as the process: the modules of all
+    tests are millions of objects. Tests that run pytest again, or collect garbage, were three times
+    as slow."""
+    if not gc.get_freeze_count():
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

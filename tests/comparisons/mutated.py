@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-import gc
 import io
 import signal
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -57,14 +57,19 @@ def _check_right(script: Callable[[Any], str], right: Any, *_: Any) -> None:
 
 def _forget_programs() -> None:
     """Programs that are kept were compiled without the edit, or with it."""
-    for it in gc.get_objects():
-        if isinstance(it, functools._lru_cache_wrapper) and _is_ours(it):
-            it.cache_clear()
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("tests.", "netkv.")) and name != "netkv.schemes.edits":
+            for each in _kept(vars(module).values(), name):
+                each.cache_clear()
 
 
-def _is_ours(function: Any) -> bool:
-    module = getattr(function, "__module__", None) or ""
-    return module.startswith(("tests.", "netkv.")) and module != "netkv.schemes.edits"
+def _kept(values: Iterable[Any], module: str) -> Iterator[functools._lru_cache_wrapper[Any]]:
+    """The functions that keep their results, among these values of a module and in its classes."""
+    for each in list(values):
+        if isinstance(each, functools._lru_cache_wrapper):
+            yield each
+        elif isinstance(each, type) and each.__module__ == module:
+            yield from _kept(vars(each).values(), "")
 
 
 class Failures:

@@ -127,7 +127,7 @@ test-engine: packet-tests
 # than they compute, so one more process than cores keeps the cores busy. A rack has up to ten
 # processes of its own, so there are at most four.
 TEST_PROCESSES ?= $(shell n=$$(nproc); echo $$((n < 3 ? n + 1 : 4)))
-PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile
+PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 test-python:
 	@echo "==> system tests, $(TEST_PROCESSES) at a time"

@@ -49,10 +49,13 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of live racks, by their folder."""
+    """Mark the tests of live racks, by their folder. Files with slow tests come first, so that no
+    process is left with one at the end."""
     for item in items:
         if item.path.relative_to(TESTS).parts[0] in LIVE_FOLDERS:
             item.add_marker(pytest.mark.live)
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.fixture

@@ -179,7 +179,7 @@ class Source:
         for lane in range(self._lanes):
             self.queues[lane].clear()
             self._words[lane].clear()
-        self._offered = 0
+        self._offered = self._driven = 0  # the second is what the signal has
         self._valid.value = 0
         self._values = [0, 0, 0]  # of data, last and meta
 
@@ -207,9 +207,10 @@ class Source:
             changed = True
         if changed:
             self._data.value, self._last.value, self._meta.value = self._values
-        if changed or offered != self._offered:
-            self._offered = offered
-        self._valid.value = offered
+        self._offered = offered
+        if offered != self._driven:
+            self._driven = offered
+            self._valid.value = offered
 
     def _begin(self, lane: int, frame: Frame) -> None:
         self._frames[lane] = frame

@@ -54,10 +54,10 @@ def left() -> str:
 def lab() -> Iterator[None]:
     """The lab is up, built from these sources."""
     if shutil.which("docker") is None:
-        pytest.skip("no docker on PATH")
+        pytest.skip("docker: not on PATH, and 'make test-tools' installs none: see docker.com")
     for words in (["docker", "info"], ["docker", "compose", "version"]):
         if subprocess.run(words, capture_output=True, timeout=60).returncode:
-            pytest.skip(f"no Docker engine with Compose: '{' '.join(words)}' fails")
+            pytest.skip(f"no Docker engine with Compose v2: '{' '.join(words)}' fails")
     with socket.socket() as port:
         if port.connect_ex(("127.0.0.1", DASHBOARD)) == 0:
             pytest.skip(f"port {DASHBOARD} is in use, which is that of the lab's dashboard")

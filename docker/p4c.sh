@@ -20,12 +20,16 @@ while :; do
             continue
         fi
         # A request may be withdrawn at any time: its folder is gone then.
-        touch "$folder/taken" || continue
         set --
         while IFS= read -r word; do
             set -- "$@" "$word"
         done <"$arguments" || continue
-        (cd "$folder" && exec timeout 600 p4c-bm2-ss "$@") >"$folder/output" 2>&1 </dev/null
+        (cd "$folder" && exec timeout 600 p4c-bm2-ss "$@") >"$folder/output" 2>&1 </dev/null &
+        while kill -0 $! 2>/dev/null; do
+            touch alive
+            sleep 0.1
+        done
+        wait $!
         echo $? >"$folder/.status" && mv "$folder/.status" "$folder/status"
     done
     sleep 0.3

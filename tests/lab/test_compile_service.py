@@ -107,7 +107,7 @@ def test_request_that_is_withdrawn_stops_no_service(service: Service) -> None:
     withdrawn = service.folder / "netkv-gone"
     withdrawn.mkdir()
     (withdrawn / "arguments").write_text("--version\n")
-    until(lambda: (withdrawn / "taken").exists(), "the request is taken")
+    until(lambda: (withdrawn / "output").exists(), "the request is taken")
     shutil.rmtree(withdrawn)
     assert not compile_scheme(PLAIN, LabSpec()).cached
 
@@ -126,3 +126,16 @@ def test_service_that_has_stopped_is_noticed(
     with pytest.raises(NotServedError, match="has stopped"):
         compile_scheme(PLAIN, LabSpec())
     assert not service.requests()
+
+
+def test_service_that_stops_while_it_compiles_is_noticed(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compile_service, "_GONE_S", 2.0)
+    # The service is the parent of `timeout`, and that of p4c.
+    service.p4c.write_text(
+        "#!/bin/sh\nread -r _ _ _ parent _ </proc/$PPID/stat; kill $parent\nsleep 9\n"
+    )
+    with pytest.raises(NotServedError, match="has stopped"):
+        compile_scheme(PLAIN, LabSpec())
+    service.process.wait(PATIENCE_S)

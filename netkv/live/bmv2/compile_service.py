@@ -1,9 +1,9 @@
 """A p4c elsewhere, in a container for example, which compiles what it finds in a shared folder.
 
 The folder has a file `version`, what that p4c prints as its version, and `alive`, which the service
-touches several times a second. A request is a folder of its own with copies of all sources, in
-which p4c runs, and the file `arguments`, one a line. `docker/p4c.sh` is the service and describes
-the answer. `docs/use/bmv2.md` says how to use it.
+touches several times a second, also while p4c runs. A request is a folder of its own, in which p4c
+runs, with copies of all sources and the file `arguments`, one a line. `docker/p4c.sh` is the service
+and describes the answer. `docs/use/bmv2.md` says how to use it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from netkv.errors import NetkvError
 
 _POLL_S = 0.05
 _GONE_S = 30.0
-"""Age of `alive` from which on the service does not run."""
+"""Without a touch of `alive` for so long, the service has stopped."""
 _LIMIT_STATUS = 124
 """Exit status of a p4c that has reached the time limit of the service."""
 _SIGNALS = 128
@@ -47,7 +47,7 @@ def version(folder: Path) -> str:
 def request(folder: Path, program: Path, includes: Sequence[Path]) -> Iterator[Request]:
     """A request with copies of the program and of the sources of directories with includes; it is
     removed at the end."""
-    # The service does not see it before its name has no dot, nor a folder without `arguments`.
+    # The service takes a folder as soon as it has `arguments`, which come last.
     place = Path(tempfile.mkdtemp(dir=folder, prefix="netkv-"))
     try:
         place.chmod(0o777)
@@ -87,9 +87,16 @@ class Request:
         written = self.place / ".arguments"
         written.write_text("".join(f"{each}\n" for each in arguments))
         written.rename(self.place / "arguments")
-        asked = time.time()
+        alive, since = self._alive(), time.monotonic()
         while not (self.place / "status").exists():
-            self._served(asked)
+            # Times of files are those of another machine, perhaps: only their change counts.
+            if (now := self._alive()) != alive:
+                alive, since = now, time.monotonic()
+            elif time.monotonic() - since > _GONE_S:
+                raise NotServedError(
+                    f"The p4c that compiles what is put into {self._folder} has stopped: there is "
+                    f"no sign of it for {_GONE_S:g} s (docs/use/bmv2.md)."
+                )
             time.sleep(_POLL_S)
         status = int((self.place / "status").read_text())
         if status == _LIMIT_STATUS:
@@ -97,19 +104,12 @@ class Request:
         report = (self.place / "output").read_text(errors="replace")
         return (_SIGNALS - status if status > _SIGNALS else status), report
 
-    def _served(self, asked: float) -> None:
-        """Raises `NotServedError` if the service has stopped before it took the request."""
-        if (self.place / "taken").exists():
-            return
+    def _alive(self) -> int:
+        """When the service has touched `alive`, in nanoseconds; 0 if it is not there."""
         try:
-            alive = (self._folder / "alive").stat().st_mtime
+            return (self._folder / "alive").stat().st_mtime_ns
         except FileNotFoundError:
-            alive = 0.0
-        if time.time() - max(alive, asked) > _GONE_S:
-            raise NotServedError(
-                f"The p4c that compiles what is put into {self._folder} has stopped: it has taken "
-                f"nothing for {_GONE_S:g} s (docs/use/bmv2.md)."
-            )
+            return 0
 
 
 def _copy(file: Path, place: Path) -> None:

@@ -7,12 +7,13 @@ P4Runtime, and `warnings.txt`, which is shown each time.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,8 +92,8 @@ def compile_scheme(scheme: Scheme, lab: LabSpec) -> Compiled:
 
 def _arguments(
     compiler: toolchain.Compiler,
-    program: Path,
     defines: Mapping[str, str],
+    program: Path,
     includes: Sequence[Path],
 ) -> list[str]:
     """What p4c is told, to compile a program into the folder in which it runs."""
@@ -120,11 +121,12 @@ def _run(
 ) -> None:
     """Compiles a program into a folder."""
     program, includes = program.resolve(), [each.resolve() for each in includes]
+    arguments = functools.partial(_arguments, compiler, defines)
     try:
         if compiler.is_service:
-            status, report = _run_there(compiler, program, defines, includes, folder)
+            status, report = _run_there(compiler, arguments, program, includes, folder)
         else:
-            status, report = _run_here(compiler, program, defines, includes, folder)
+            status, report = _run_here(compiler, arguments(program, includes), folder)
     except (subprocess.TimeoutExpired, TimeoutError) as error:
         raise CompilerEndedError(
             f"p4c has reached its time limit: it has not compiled {program} within "
@@ -149,15 +151,11 @@ def _run(
 
 
 def _run_here(
-    compiler: toolchain.Compiler,
-    program: Path,
-    defines: Mapping[str, str],
-    includes: Sequence[Path],
-    folder: Path,
+    compiler: toolchain.Compiler, arguments: Sequence[str], folder: Path
 ) -> tuple[int, str]:
     """Exit status, below 0 for a signal, and output of a p4c of this machine."""
     done = subprocess.run(
-        [compiler.path, *_arguments(compiler, program, defines, includes)],
+        [compiler.path, *arguments],
         capture_output=True,
         text=True,
         errors="replace",
@@ -170,15 +168,14 @@ def _run_here(
 
 def _run_there(
     compiler: toolchain.Compiler,
+    arguments: Callable[[Path, Sequence[Path]], list[str]],
     program: Path,
-    defines: Mapping[str, str],
     includes: Sequence[Path],
     folder: Path,
 ) -> tuple[int, str]:
     """The same of a p4c elsewhere."""
     with compile_service.request(Path(compiler.path), program, includes) as request:
-        arguments = _arguments(compiler, request.program, defines, request.includes)
-        status, report = request.run(arguments)
+        status, report = request.run(arguments(request.program, request.includes))
         for name in (_JSON, _P4INFO):
             if (made := request.place / name).is_file():
                 shutil.copyfile(made, folder / name)

@@ -20,9 +20,21 @@ STREAM = "grpc://"
 _ADDRESS = rf"^({ELSEWHERE}\S+:\d+|{BMV2_ELSEWHERE}[^\s/:]+(:\d{{1,5}})?)$"
 
 
+_LAST_OF_THREE = 65_533
+"""Highest port of a bmv2 that runs elsewhere: it has the next two as well."""
+
+
 def _known(target: Any) -> Any:
-    if target in ("engine", "bmv2") or re.match(_ADDRESS, str(target)):
+    if target in ("engine", "bmv2"):
         return target
+    if found := re.match(_ADDRESS, str(target)):
+        port = (found[2] or ":1")[1:]
+        if 1 <= int(port) <= _LAST_OF_THREE:
+            return target
+        raise FieldError(
+            f"it is '{target}'; the port should be from 1 to {_LAST_OF_THREE:,}, since the next "
+            f"two are those for frames and Thrift"
+        )
     raise FieldError(
         f"it is '{target}'; it should be 'engine', 'bmv2', '{BMV2_ELSEWHERE}HOST' or "
         f"'{ELSEWHERE}HOST:PORT'"

@@ -66,6 +66,13 @@ def test_switch_elsewhere_without_what_it_needs_is_refused(
     assert message in result.err
 
 
+@pytest.mark.parametrize("port", [0, 65534, 99999])
+def test_bmv2_elsewhere_has_three_ports(netkv_in_process: Netkv, port: int) -> None:
+    result = netkv_in_process("up", "nowhere", "--target", f"bmv2://127.0.0.1:{port}")
+    assert result.status == 2
+    assert "the port should be from 1 to 65,533, since the next two" in result.err
+
+
 def test_ports_of_a_bmv2_elsewhere_are_refused(netkv_in_process: Netkv) -> None:
     ports = ("--set", f"lab.switch.ports=[{PORT}]")
     result = netkv_in_process("up", "nowhere", "--target", "bmv2://127.0.0.1", *ports)

@@ -2,8 +2,8 @@
 
 The folder has a file `version`, what that p4c prints as its version, and `alive`, which the service
 touches several times a second, also while p4c runs. A request is a folder of its own, in which p4c
-runs, with copies of all sources and the file `arguments`, one a line. `docker/p4c.sh` is the service
-and describes the answer. `docs/use/bmv2.md` says how to use it.
+runs, with copies of all sources and the file `arguments`, one a line. `docker/p4c.sh` is the
+service and describes the answer. `docs/use/bmv2.md` says how to use it.
 """
 
 from __future__ import annotations

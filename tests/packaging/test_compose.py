@@ -235,11 +235,7 @@ def test_lab_of_a_container_comes_up_on_its_switch(machine: Machine, lab: str) -
     moved = {f"bmv2://{switch}": f"bmv2://{address}"}
     if lab == "redis-lab":
         moved["redis:6379"] = start_redis(machine)
-    mounted = machine.folder / "lab"
-    mounted.mkdir()
-    for file in (ROOT / "docker").glob("*.yaml"):
-        (mounted / file.name).write_text(with_ports([file.read_text()], moved)[0])
-    words = with_ports(command(lab), {"/lab/": f"{mounted}/"})
+    words = with_ports(command(lab), {"/lab/": f"{mount(machine, moved)}/"})
     process = machine.start([NETKV, *words])
     machine.wait_up(process)
     machine.wait_healthy(health(lab), process)
@@ -250,6 +246,15 @@ def test_lab_of_a_container_comes_up_on_its_switch(machine: Machine, lab: str) -
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE_S) == 0
     assert not list((machine.folder / "home/labs").iterdir())
+
+
+def mount(machine: Machine, moved: dict[str, str]) -> Path:
+    """What containers have as `/lab`, with addresses replaced."""
+    mounted = machine.folder / "lab"
+    mounted.mkdir()
+    for file in (ROOT / "docker").glob("*.yaml"):
+        (mounted / file.name).write_text(with_ports([file.read_text()], moved)[0])
+    return mounted
 
 
 def start_redis(machine: Machine) -> str:
@@ -286,10 +291,8 @@ def test_scenario_runs_on_the_switch_of_the_container_of_tools(machine: Machine)
     assert SERVICES["switch"]["command"] == SERVICES[SWITCHES[0]]["command"]
     start_p4c(machine)
     address, _ = start_switch(machine, "switch")
-    target = f"bmv2://{address}"
+    scenario = mount(machine, {"bmv2://switch": f"bmv2://{address}"}) / "quickstart.yaml"
     changes = ["--set", "duration=1", "--set", "warmup=0.5", "--set", "expect=[]"]
-    done = machine.run(
-        [NETKV, "scenario", "run", "quickstart", "--target", target, *changes, "--json"]
-    )
+    done = machine.run([NETKV, "scenario", "run", str(scenario), *changes, "--json"])
     assert done.returncode == 0, done.stderr
     assert {run["scheme"] for run in json.loads(done.stdout)["runs"]} == {"nocache", "netcache"}

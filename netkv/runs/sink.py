@@ -153,10 +153,11 @@ class StoreSink:
                 )
             )
 
-        self._change("begin", make)
-        self._has_group = True
+        # Before the change, since an interrupt may follow it at once.
         self._open.add(run.id)
         self._starts[run.id] = run
+        self._change("begin", make)
+        self._has_group = True
 
     def sample(self, run_id: str, sample: RunSample) -> None:
         """Store one interval."""
@@ -279,7 +280,8 @@ class StoreSink:
             return
         deleted: Counter[Kind] = Counter()
         try:
-            with self._store.transaction(self._patience) as session:
+            # Cleared before an interrupt takes effect, after which this is called again.
+            with self._store.transaction(self._patience, self._unstored.clear) as session:
                 for each in self._unstored:
                     if each.run_id is not None and session.get(RunRow, each.run_id) is None:
                         deleted[each.kind] += 1
@@ -288,7 +290,6 @@ class StoreSink:
         except StoreError as error:
             self._failed(error)
         else:
-            self._unstored.clear()
             self._succeeded()
             if deleted:
                 self._lost += deleted

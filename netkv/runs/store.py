@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Self
 
@@ -17,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from netkv.errors import NetkvError, StoreError, UsageError
-from netkv.runs import database, mapping, remarks, series, sqlite_file
+from netkv.runs import database, interrupts, mapping, remarks, series, sqlite_file
 from netkv.runs.default_store import default_url
 from netkv.runs.owner import Owner
 from netkv.runs.query import Page, RunQuery, search
@@ -105,8 +105,14 @@ class Store:
             raise database.damaged(self.url, "a value in it cannot be read") from error
 
     @contextmanager
-    def transaction(self, patience: float = database.BUSY_SECONDS) -> Iterator[Session]:
+    def transaction(
+        self,
+        patience: float = database.BUSY_SECONDS,
+        committed: Callable[[], None] | None = None,
+    ) -> Iterator[Session]:
         """A session whose changes are committed at the end; an exception discards them.
+
+        An interrupt takes effect after the commit, and after `committed`, which is called then.
 
         `patience`: seconds to wait for the lock of another writer. Raises `StoreError` if the store
         cannot be written, also if its file was deleted or replaced.
@@ -114,10 +120,15 @@ class Store:
         self.check_writable()
         engine = self._engine.execution_options(**database.WRITES, netkv_patience=patience)
         try:
-            with Session(engine) as session, session.begin():
-                yield session
-        except SQLAlchemyError as error:
-            # If Ctrl-C arrives inside a commit, SQLAlchemy's own clean-up may fail.
+            with Session(engine) as session:
+                session.connection()  # waits for the lock, if need be
+                with interrupts.held():
+                    yield session
+                    session.commit()
+                    if committed is not None:
+                        committed()
+        except Exception as error:
+            # SQLAlchemy's own clean-up after an interrupt may fail.
             if interrupt := _interrupt_before(error):
                 raise interrupt from None
             raise

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event
+from sqlalchemy.orm import Session
 
 from netkv.errors import NetkvError, UsageError
 from netkv.metrics.common import MIB
@@ -320,6 +321,35 @@ def test_interrupt_during_a_write_takes_effect(url: str) -> None:
         with Store(url) as store:
             assert store.running() == []
             store.delete([head.id for head in store.heads()])
+
+
+def test_interrupt_while_changes_are_stored_stores_them_once(store: Store) -> None:
+    run = start("r1")
+    first, second, *_ = samples(run)
+
+    def work() -> None:
+        with StoreSink(store) as sink:
+            sink.begin(run)
+            sink.sample(run.id, first)
+            interrupt_after_next_commit()
+            sink.sample(run.id, second)
+            sink.sample(run.id, first)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert store.samples(run.id)[0] == [first, second]
+    assert store.head(run.id).status == "cancelled"
+
+
+def test_interrupt_while_a_run_begins_cancels_it(store: Store) -> None:
+    interrupt_after_next_commit()
+    with pytest.raises(KeyboardInterrupt), StoreSink(store) as sink:
+        sink.begin(start("r1"))
+    assert store.head("r1").status == "cancelled"
+
+
+def interrupt_after_next_commit() -> None:
+    event.listen(Session, "after_commit", lambda _: signal.raise_signal(signal.SIGINT), once=True)
 
 
 def test_violations_are_read_back_with_the_run(store: Store) -> None:

@@ -442,11 +442,14 @@ def key_hash(key: bytes) -> int:
 def owner_index(key: bytes, servers: int) -> int:
     """The server (from 0) that owns `key` (16 bytes), among `servers` servers."""
 
-def key_of_id(id: int) -> bytes:
-    """The key with this number in a keyspace of 16-byte keys."""
+def key_of_record(number: int, placement: str = "seed") -> bytes:
+    """The key of the record with this number in a keyspace of 16-byte keys.
 
-def initial_set(id: int, size: int, server: int) -> bytes:
-    """A frame with memcached's SET of the initial value of the key `id`, with `size` bytes.
+    `placement`: `workload.placement`. Raises ValueError if there is no such placement or record.
+    """
+
+def initial_set(key: bytes, size: int, server: int) -> bytes:
+    """A frame with memcached's SET of the initial value of `key`, with `size` bytes.
 
     It is addressed to `server`. Raises ValueError for a size that a datagram cannot hold.
     """
@@ -1654,8 +1657,8 @@ class ClientNode:
         "bind", "peer"; "role" (of clients, by its name in the engine's registry or in Python,
         `netkv.roles`; the default only sends requests); "clients" (identities), "seed",
         "deadline_s", "retry_s"; "keyspace" (as of `ServerNode`); "workload"
-        (netkv.model.spec.WorkloadSpec as JSON, without "key_size"; its shifts happen in the phase
-        "measure");
+        (netkv.model.spec.WorkloadSpec as JSON, without "key_size", "placement" and "rotation"; its
+        shifts happen in the phase "measure");
         "verify" (check reads against acknowledged writes, and store these for the phase "verify").
         An invalid configuration raises ValueError, a busy port OSError.
         """
@@ -1675,10 +1678,12 @@ class ClientNode:
           every key that was written; "end" deregisters the clients with the controller, if their
           role registers them (for at most 2 s). The reply is immediate; `sample()["phase"]` becomes
           "idle" when one of these three is finished.
-        - {"do": "rate", "value": operations per second}, {"do": "outstanding", "value": n}:
-          change the arrivals.
+        - {"do": "rate", "value": operations per second}, {"do": "outstanding", "value": n},
+          {"do": "throttle", "threads": n, "rate": operations per second}: change the arrivals.
         - {"do": "shift", "kind": "hot-in" | "hot-out" | "random", "keys": n, "top": n}: shift
           popularity now.
+        - {"do": "turn", "first": server, "other": server}: only these servers get requests from now
+          on.
         - {"do": "crash"}: as if the process crashed and another one started at once: pending
           requests and preserved records are lost, and the load continues. The history of
           operations remains and is checked.
@@ -1689,14 +1694,16 @@ class ClientNode:
         """Counts since the last call, and the current state.
 
         "interval_s"; "phase" and "outstanding" (now); counts: "requests" (frames sent), "completed"
-        (operations answered), "reads", "writes" (deletes too), "hits" (reads that a switch
-        answered), "retries", "lost" (no reply before the deadline), "unsent" (open loop: too many
-        were waiting), "not_found", "overloaded", "errors" (refused), "conflicts"
-        (conditional writes that were refused), "stale_reads",
-        "stale_ns" and "longest_stale_ns" (for how long the values of stale reads had been replaced:
-        sum and maximum), "phantom_reads", "unchecked_reads", "late_replies", "malformed"; counts
+        (operations answered), "completed_of_first" (those for the first server of a turn), "reads",
+        "writes" (deletes too), "hits" (reads that a switch answered), "retries", "lost" (no reply
+        before the deadline), "unsent" (open loop: too many were waiting), "not_found",
+        "overloaded", "errors" (refused), "conflicts" (conditional writes that were refused),
+        "stale_reads", "stale_ns" and "longest_stale_ns" (for how long the values of stale reads had
+        been replaced: sum and maximum), "phantom_reads", "unchecked_reads", "late_replies",
+        "malformed"; counts
         and gauges of the role (`counts!` in its module in engine/roles). "latency": an HDR
-        histogram of nanoseconds since the intended send time (a text for `Histogram`), and
+        histogram of nanoseconds since the intended send time (a text for `Histogram`), and in a
+        turn "latency_of_other", that of operations for other servers than the first; and
         "latency_ns": {"mean", "p50", "p95", "p99", "p999", "max"}. "socket": counts since the
         start, "received", "sent", "oversized", "send_drops", "receive_drops". "failed": as
         `failure`. In and after the phase "verify": "verified" (keys read back so far), and after it

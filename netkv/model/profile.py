@@ -68,6 +68,12 @@ class StoreModel(Spec):
     """A read of a record in the store's cache; None: the same as `get`."""
     warm_records: Annotated[int, Field(ge=0, le=1 << 20)] = 0
     """Number of records in the cache of each server's store; about the most recently used ones."""
+    written_get: Time | None = None
+    """A read of a record that was written since the run began, which the store finds among its
+    recent writes (RocksDB: in a memtable); None: as any other read."""
+    behind_writes: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    """What a read of another record takes longer from the first write on: the store searches its
+    recent writes first."""
     put: Time = Time()
     delete: Time = Time()
 

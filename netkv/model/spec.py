@@ -28,6 +28,20 @@ class ClosedLoop(Spec):
     sent."""
 
 
+class Throttled(Spec):
+    """A closed loop with a rate, as YCSB's target throughput.
+
+    A thread has one request under way, and sends the next one at its answer or its own tick,
+    whichever is later.
+    """
+
+    threads: Annotated[int, Field(ge=1, le=65536)]
+    """Requests under way at any time, at most, of all clients together. A thread whose answers are
+    late makes up for the ticks that it has missed."""
+    rate: Annotated[float, Field(gt=0), RATE]
+    """Operations of all threads together, at most."""
+
+
 class Poisson(Spec):
     """Open loop: exponential gaps between intended send times."""
 
@@ -149,6 +163,10 @@ class WorkloadSpec(Spec):
     number costs nothing there; other back ends are loaded with all keys, up to 100,000,000."""
     zipf: Annotated[float, Field(ge=0, le=1.2)] = 0.99
     """Skew of the keys' popularity, the exponent of Zipf's law; 0 is uniform."""
+    placement: Literal["seed", "ycsb"] = "seed"
+    """Which keys are popular, and which server owns each. `seed`: random, another for each seed.
+    `ycsb`: as in a published artefact, the same for each seed: YCSB's generator draws from 10^10
+    ranks, which it hashes onto the keys, and the hash of a key's name gives its server."""
     mix: Mix | None = None
     """A mix of YCSB in place of `writes` and `deletes`. `ycsb-a`: half reads, half writes;
     `ycsb-b`: 5% writes; `ycsb-c`: reads only; `ycsb-d`: 5% inserts, and the newest keys are the
@@ -172,11 +190,16 @@ class WorkloadSpec(Spec):
     out, one key."""
     key_size: Annotated[int, Field(ge=4, le=64), BYTES] = DEFAULT_KEY_SIZE
     """Bytes of a key. Only schemes for multigets take another size than 16."""
-    arrivals: ClosedLoop | Saturate | Poisson = ClosedLoop(outstanding=64)
-    """When requests are sent: with a fixed number outstanding, at a fixed rate, or at the largest
-    rate that the rack can serve."""
+    arrivals: ClosedLoop | Throttled | Saturate | Poisson = ClosedLoop(outstanding=64)
+    """When requests are sent: with a fixed number outstanding, with a rate and at most a number
+    outstanding, at a fixed rate, or at the largest rate that the rack can serve."""
     shift: Shift | None = None
     """A periodic popularity shift; left out: none."""
+    rotation: bool = False
+    """Whether servers take turns in the measured part, as in evaluations with two server machines:
+    the busiest one alone, then with each of the others. Throughput, latency and the load of servers
+    are then those of the whole rack, put together from the turns; other figures are those of the
+    turns."""
 
     @model_validator(mode="after")
     def _shares(self) -> WorkloadSpec:
@@ -185,6 +208,20 @@ class WorkloadSpec(Spec):
             raise FieldError(text, "mix")
         if self.writes + self.deletes > 1:
             raise FieldError("'writes' and 'deletes' together are more than 1", "deletes")
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_placed(self) -> WorkloadSpec:
+        if self.placement == "ycsb":
+            if self.zipf >= 1:
+                text = f"'placement: ycsb' needs 'zipf' below 1, not {self.zipf:g}"
+                raise FieldError(text, "zipf")
+            if self.key_size != DEFAULT_KEY_SIZE:
+                raise FieldError(
+                    f"'placement: ycsb' needs keys of {DEFAULT_KEY_SIZE} bytes, not "
+                    f"{self.key_size}",
+                    "key_size",
+                )
         return self
 
     @model_validator(mode="after")

@@ -9,13 +9,14 @@ from netkv.schemes.scheme import Scheme
 from netkv.schemes.spec import RackSpec
 
 
-def keyspace(spec: RackSpec) -> dict[str, int]:
+def keyspace(spec: RackSpec) -> dict[str, Any]:
     """The keyspace, which is the same for all roles of a rack: the number of servers that share the
-    keys, the number of racks with servers, and the bytes of a key."""
+    keys, the number of racks with servers, the bytes of a key, and the placement of records."""
     return {
         "servers": spec.lab.servers,
         "racks": spec.lab.topology.switches_of_servers,
         "key_size": spec.workload.key_size,
+        "placement": spec.workload.placement,
     }
 
 
@@ -28,7 +29,9 @@ def load_config(spec: RackSpec, scheme: Scheme) -> dict[str, Any]:
         "deadline_s": spec.deadline,
         "retry_s": spec.retry,
         "keyspace": keyspace(spec),
-        "workload": spec.workload.model_dump(mode="json", exclude={"key_size"}),
+        "workload": spec.workload.model_dump(
+            mode="json", exclude={"key_size", "placement", "rotation"}
+        ),
         "verify": True,
         "may_be_stale": scheme.max_staleness(spec.lab) is not None,
     }

@@ -156,7 +156,13 @@ class StoreSink:
         # Before the change, since an interrupt may follow it at once.
         self._open.add(run.id)
         self._starts[run.id] = run
-        self._change("begin", make)
+        try:
+            self._change("begin", make)
+        except Exception:
+            # It may be the run of another process, which goes on.
+            self._open.discard(run.id)
+            del self._starts[run.id]
+            raise
         self._has_group = True
 
     def sample(self, run_id: str, sample: RunSample) -> None:

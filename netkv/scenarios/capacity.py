@@ -19,7 +19,8 @@ from netkv import schemes
 from netkv.model.nodes import Card
 from netkv.model.profile import Profile
 from netkv.model.scheme_options import SwitchCache
-from netkv.model.spec import ClosedLoop, HeavyTail, MultigetSize, Poisson, Saturate
+from netkv.model.spec import ClosedLoop, HeavyTail, MultigetSize, Poisson, Saturate, Throttled
+from netkv.scenarios import popularity
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.run_plan import PlannedRun, plan
 from netkv.schemes.spec import RackSpec
@@ -194,14 +195,14 @@ def _cached(spec: RackSpec) -> float:
     """Share of operations on keys that the switch may have cached; below 1."""
     if not schemes.get(spec.scheme).traits.caches:
         return 0.0
-    return _MAX_HITS * _popularity(spec, SwitchCache.of(spec.lab).cache_entries)
+    return _MAX_HITS * popularity.of(spec.workload).of_top(SwitchCache.of(spec.lab).cache_entries)
 
 
 def requests_per_s(spec: RackSpec) -> float:
     """Requests to servers in a virtual second: the offered rate, or the rate that the rack can
     reach."""
     arrivals = spec.workload.arrivals
-    if not isinstance(arrivals, ClosedLoop | Saturate):
+    if isinstance(arrivals, Poisson):
         return arrivals.rate * _fan_out(spec)
     lab = spec.lab
     profile = profiles.get(lab.profile)
@@ -220,7 +221,11 @@ def requests_per_s(spec: RackSpec) -> float:
     if not _answered_before_servers(spec):
         round_trip += 2 * profile.host_delay + work
     round_trip *= 1e-6 * lab.scale
-    return min(possible, arrivals.outstanding * _fan_out(spec) / round_trip)
+    if isinstance(arrivals, Throttled):
+        asked = min(arrivals.threads / round_trip, arrivals.rate)
+    else:
+        asked = arrivals.outstanding / round_trip
+    return min(possible, asked * _fan_out(spec))
 
 
 def writes(spec: RackSpec) -> float:
@@ -238,10 +243,10 @@ def _per_second(cores: int, microseconds: float, scale: float) -> float:
 
 def _busy_servers(spec: RackSpec) -> float:
     """Number of busy servers. Without a cache, the server of the hottest key limits the rate."""
-    servers = spec.lab.servers
+    servers = 2 if spec.workload.rotation else spec.lab.servers
     if schemes.get(spec.scheme).traits.caches:
         return servers
-    return min(servers, 1 / _popularity(spec, 1))
+    return min(servers, 1 / popularity.of(spec.workload).of_top(1))
 
 
 def _hits(spec: RackSpec) -> float:
@@ -254,26 +259,6 @@ def _answered_before_servers(spec: RackSpec) -> bool:
     """Whether FPGA cards before the servers answer the requests that they can."""
     scheme = schemes.get(spec.scheme)
     return scheme.has(Card)
-
-
-def _popularity(spec: RackSpec, hottest: int) -> float:
-    """Share of requests for the `hottest` most popular keys (Zipf)."""
-    keys, skew = spec.workload.keys, spec.workload.zipf
-    return _zipf_sum(min(hottest, keys), skew) / _zipf_sum(keys, skew)
-
-
-def _zipf_sum(keys: int, skew: float) -> float:
-    """Sum of `rank ** -skew` over the ranks 1 to `keys`: the first exactly, the rest as an integral
-    (0.5% off at most)."""
-    exact = min(keys, 100)
-    total = math.fsum(rank**-skew for rank in range(1, exact + 1))
-    if keys == exact:
-        return total
-    low, high = exact + 0.5, keys + 0.5
-    if math.isclose(skew, 1.0):
-        return total + math.log(high / low)
-    rest = (math.pow(high, 1 - skew) - math.pow(low, 1 - skew)) / (1 - skew)
-    return total + rest
 
 
 def _fan_out(spec: RackSpec) -> float:

@@ -26,6 +26,7 @@ from netkv.scenarios.results import (
     RunStart,
     Status,
 )
+from netkv.scenarios.rotation import WholeRack
 from netkv.schemes import metric_table
 
 _LATENCIES = {"latency_mean_us": "mean", "latency_p99_us": "p99"}
@@ -65,6 +66,8 @@ class Collector:
         """Beginning of the measured part on the rack's clock; before it begins, an estimate."""
         self.stated: dict[str, Value] = {}
         """Metrics that the runner determines (`Stated`), by name."""
+        self.whole_rack: WholeRack | None = None
+        """What the rack does by the turns of its servers, if they took turns."""
 
     @property
     def run_id(self) -> str:
@@ -130,7 +133,7 @@ class Collector:
 
     def result(self, reason: str | None) -> RunResult:
         """The result of the run; `reason`: why it failed, `CANCELLED`, or None for success."""
-        seconds = self._measured
+        histogram = self._histogram if self.whole_rack is None else self.whole_rack.latency
         events = [
             event.model_copy(update={"time": when - self.epoch}) for when, event in self._events
         ]
@@ -142,18 +145,24 @@ class Collector:
             seed=self._run.seed,
             status=_status(reason),
             reason=reason,
-            latency_us=latency(self._histogram),
-            server_load=[served / seconds if seconds else 0.0 for served in self._served],
+            latency_us=latency(histogram),
+            server_load=self._server_load(),
             violations=self._violations,
             control_plane_mib_per_s_by_switch=_rates(self._control_bytes, self._rack_seconds),
             recoveries=[found for event in events if (found := Recovery.of(event)) is not None],
             unfinished_recoveries=recovery.unfinished(events),
-            latency_histogram=self._histogram.encode(),
+            latency_histogram=histogram.encode(),
             series={name: list(column) for name, column in self._series.items()},
             events=events,
             finished_at=time.time() if self._run.mode == "live" else None,
             **self._values(),
         )
+
+    def _server_load(self) -> list[float]:
+        if self.whole_rack is not None:
+            return self.whole_rack.server_load
+        seconds = self._measured
+        return [served / seconds if seconds else 0.0 for served in self._served]
 
     def _values(self) -> dict[str, Value]:
         """The recorded metrics that this run has."""
@@ -163,6 +172,11 @@ class Collector:
             if each.recorded
         }
         known = {name: value for name, value in values.items() if value is not None}
+        if self.whole_rack is not None:
+            whole = self.whole_rack.throughput
+            plain = known["throughput_ops"]
+            known["requests_ops"] = known["requests_ops"] * whole / plain
+            known["throughput_ops"] = whole
         return {**known, **self.stated}
 
 

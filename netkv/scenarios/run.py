@@ -9,19 +9,21 @@ import asyncio
 import functools
 import math
 from abc import ABC
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeAlias
 
 from netkv.errors import NetkvError
 from netkv.events.event import TimelineEvent
 from netkv.model.nodes import NodeError
 from netkv.model.report import RackEvent, RackSample
+from netkv.model.spec import ClosedLoop, Throttled
 from netkv.rack.base import Rack
+from netkv.scenarios import popularity, rotation
 from netkv.scenarios.changes import Changes
 from netkv.scenarios.clock import Clock
 from netkv.scenarios.collect import Collector
-from netkv.scenarios.popularity import predicted_hit_ratio
 from netkv.scenarios.results import Phase
+from netkv.scenarios.rotation import Rotation
 from netkv.scenarios.run_plan import PlannedRun
 from netkv.scenarios.sample_times import SampleTimes
 from netkv.scenarios.timeline import Timeline
@@ -74,6 +76,8 @@ class DrivenRun(ABC):
         self._clock = clock
         self.threads = 1
         self._changes = Changes()
+        self._rotation: Rotation | None = None
+        """The turns of the servers, if they take turns, from the measured part on."""
         self._load_part: tuple[float, float] | None = None
         """Begin and length of the newest part of the load, on the clock of the run; None before."""
 
@@ -111,7 +115,11 @@ class DrivenRun(ABC):
         if self._scenario.warmup > 0:
             await self._load("warmup", self._scenario.warmup, None, collector)
         timeline = Timeline(self._scenario)
+        if self._scenario.workload.rotation:
+            self._rotation = await self._rotate()
         await self._load("measure", self._scenario.duration, timeline, collector)
+        if self._rotation is not None:
+            collector.whole_rack = rotation.put_together(self._rotation.turns)
         collector.stated["predicted_hit_ratio"] = await self._predict()
         await self._drain()
         collector.stated["acked_writes_lost"] = await self._verify()
@@ -138,17 +146,33 @@ class DrivenRun(ABC):
         self._load_part = begun, seconds
         collector.epoch = self._clock.time() + (seconds if phase == "warmup" else 0.0)
         grid = SampleTimes(seconds, of_warmup=phase == "warmup")
+        turns = self._rotation if phase == "measure" else None
         while (due := grid.next) is not None:
-            event_at = timeline.next_at() if timeline is not None else None
-            await self._sleep_until(begun + (due if event_at is None else min(due, event_at)))
+            at = [part.next_at() for part in (timeline, turns) if part is not None]
+            await self._sleep_until(begun + min([due, *(each for each in at if each is not None)]))
             # `now - begun` may be below the time of an event by a rounding error.
             elapsed = self._clock.now() - begun + _ROUNDING
             if elapsed >= due:
                 await self._sample_load(phase, grid, begun, elapsed)
+            if turns is not None and (turn := turns.take(elapsed)) is not None:
+                await self._perform(functools.partial(self._begin_turn, turns.commands(turn)))
             if timeline is not None:
                 for event in timeline.take(elapsed):
                     await self._perform(functools.partial(self._event, event, timeline, phase))
         await self._performed()
+
+    async def _rotate(self) -> Rotation:
+        """The turns of the servers, of which the busiest has the first."""
+        hottest = await self.rack.hottest(_HOTTEST_ASKED)
+        popular, servers = popularity.of(self._scenario.workload), self.spec.lab.servers
+        first = await asyncio.to_thread(rotation.busiest, hottest, popular, servers)
+        arrivals = self._scenario.workload.arrivals
+        assert isinstance(arrivals, ClosedLoop | Throttled), "the scenario was checked"
+        return Rotation(first, servers, self._scenario.duration, arrivals)
+
+    async def _begin_turn(self, commands: Sequence[dict[str, Any]]) -> None:
+        for command in commands:
+            await self.rack.client.command(command)
 
     async def _event(self, event: TimelineEvent, timeline: Timeline, phase: Phase) -> None:
         self.rack.emit(**self._changes.fields(event.action, "scenario"))
@@ -178,6 +202,8 @@ class DrivenRun(ABC):
             times = grid.place([since + sample.time for sample in samples])
             for sample, time in zip(samples, times, strict=True):
                 self._on_sample(phase, sample, time)
+                if self._rotation is not None:
+                    self._rotation.add(sample)
             if not at_end or grid.complete:
                 return
             # The next phase begins with a command to the load generator.
@@ -223,7 +249,7 @@ class DrivenRun(ABC):
             return None
         cached = self.rack.cached_keys()
         return await asyncio.to_thread(
-            predicted_hit_ratio, cached, hottest, workload.keys, workload.zipf
+            popularity.predicted_hit_ratio, cached, hottest, popularity.of(workload)
         )
 
     async def _drain(self) -> None:

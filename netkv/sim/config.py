@@ -118,6 +118,8 @@ def rack_config(
                 "next_get": store.next_get.scaled(scale) if store.next_get else None,
                 "warm_get": store.warm_get.scaled(scale) if store.warm_get else None,
                 "warm_records": store.warm_records,
+                "written_get": store.written_get.scaled(scale) if store.written_get else None,
+                "behind_writes_s": store.behind_writes * 1e-6 * scale,
                 "put": store.put.scaled(scale),
                 "delete": store.delete.scaled(scale),
             },

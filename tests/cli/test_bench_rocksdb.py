@@ -11,16 +11,16 @@ from netkv.bench.benchmarks.rocksdb import Plan, measure
 from netkv.errors import NetkvError
 from tests.cli.commands import Netkv, assert_wrong_usage
 
-SMALL = ["bench", "rocksdb", "--records", "10000", "--memtable-mib", "1"]
+SMALL = ["bench", "rocksdb", "--records", "20000", "--memtable-mib", "1"]
 
 
 def test_document_has_reads_by_storage_level_and_writes(netkv: Netkv) -> None:
     result = netkv(*SMALL, "--memtables", "2", "--json")
     assert result.status == 0, result.err
-    assert "loading 10,000 records" in result.err
+    assert "loading 20,000 records" in result.err
     document = result.document
     assert set(document) == {"machine", "load_average", "options", "rows", "differences"}
-    assert document["options"]["records"] == 10_000
+    assert document["options"]["records"] == 20_000
     assert document["options"]["block_cache_mib"] == 1024
     reads = ["hot", "block-cached", "not-block-cached"]
     assert [
@@ -28,7 +28,11 @@ def test_document_has_reads_by_storage_level_and_writes(netkv: Netkv) -> None:
     ] == [
         *(("read", record, 0) for record in reads),
         *(("write", record, 0) for record in ("hot", "any")),
-        *(("read", record, 2) for record in (*reads, "in-memtable")),
+        *(
+            ("read", record, filled)
+            for filled in (*measure.PARTS, 2)
+            for record in (*reads, "in-memtable")
+        ),
     ]
     for row in document["rows"]:
         assert row["operations"] > 0
@@ -73,12 +77,13 @@ def test_full_disk_is_reported_before_the_load(monkeypatch: pytest.MonkeyPatch) 
 
 def test_records_to_read_are_never_written() -> None:
     """A written record is in a memtable, so its read would not measure what its row states."""
-    plan = Plan(records=10_000)
+    plan = Plan(records=40_000)
     sample = measure._Sample(plan)
     written = {key for _ in range(2000) for key in sample.any()} | set(sample.hot_writes)
     assert len(written) > 3000
     assert written.isdisjoint(sample.hot_reads)
     assert written.isdisjoint(sample.cached_reads)
-    fresh = [key for _ in range(2 * measure.ROUNDS) for key in sample.fresh()]
+    rounds = (2 + len(measure.PARTS)) * measure.ROUNDS
+    fresh = [key for _ in range(rounds) for key in sample.fresh()]
     assert written.isdisjoint(fresh)
-    assert len(set(fresh)) == len(fresh) == 2 * measure.ROUNDS * sample.batch
+    assert len(set(fresh)) == len(fresh) == rounds * sample.batch

@@ -34,7 +34,7 @@ def test_misspelt_option_names_line_and_right_name() -> None:
     assert error_of(GOOD.replace("zipf:", "zipff:")) == (
         "scenarios/mine.yaml:7: 'workload.zipff' is not an option of a workload.\n"
         "  Did you mean 'zipf'? Options: arrivals, conditional, deletes, key_size, keys, mix, "
-        "multiget, shift, value_size, writes, zipf."
+        "multiget, placement, rotation, shift, value_size, writes, zipf."
     )
 
 
@@ -58,7 +58,7 @@ def test_value_out_of_range_names_line_value_and_limit() -> None:
         (
             "{rat: 5}",
             "workload.arrivals.rat",
-            "Did you mean 'rate'? Options: every, loss, outstanding, rate.",
+            "Did you mean 'rate'? Options: every, loss, outstanding, rate, threads.",
         ),
     ],
 )

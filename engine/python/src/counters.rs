@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 type Names = Result<Vec<&'static str>, String>;
 
-const KEYSPACE: Keyspace = Keyspace { servers: 1, racks: 1, key_size: 16 };
+const KEYSPACE: Keyspace = Keyspace::of_a_rack(1);
 
 /// The counters in samples of clients with a role; see `_engine.pyi`.
 #[pyfunction]

@@ -74,7 +74,7 @@ mod _engine {
     #[pymodule_export]
     use crate::wire::{corrupted_frame, frame_op, is_report, read_frame, udp_frame, write_frame};
     #[pymodule_export]
-    use crate::wire::{initial_set, key_hash, key_of_id, owner_index, partition_range};
+    use crate::wire::{initial_set, key_hash, key_of_record, owner_index, partition_range};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -14,8 +14,6 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::nodes::counts;
 use crate::session::outcome;
 
-const KEY_SIZE: usize = size_of::<Key>();
-
 /// The frames that a role has sent; raises its failure.
 fn frames<'py>(py: Python<'py>, out: &mut Actions) -> PyResult<Bound<'py, PyList>> {
     if let Some(failure) = out.take_failure() {
@@ -71,7 +69,7 @@ impl ServerRole {
         let role = registry::ServerRole::named(role).map_err(PyValueError::new_err)?;
         let options = ServerOptions {
             server,
-            keyspace: Keyspace { servers, racks: 1, key_size: KEY_SIZE },
+            keyspace: Keyspace::of_a_rack(servers),
             first_request,
             epoch: 0,
             service_rate: None,
@@ -149,7 +147,7 @@ impl ClientRole {
             deadline,
             ..ClientConfig::new(1, Arrivals::Closed { outstanding: 0 })
         };
-        let keyspace = Keyspace { servers, racks: 1, key_size: KEY_SIZE };
+        let keyspace = Keyspace::of_a_rack(servers);
         let client = (role.users)(&ClientOptions { load, keyspace });
         Ok(Self { client: client.map_err(PyValueError::new_err)? })
     }

@@ -6,7 +6,7 @@ use netkv_wire::memcached;
 use netkv_wire::{
     self as wire, CacheMetadata, FrameView, Ip, Load, Message, Op, Sequence, Slot, Stamp, Status,
 };
-use netkv_workload::{MIN_VALUE_SIZE, Random};
+use netkv_workload::{MAX_KEYS, MIN_VALUE_SIZE, Placement, Random};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -302,7 +302,7 @@ pub fn owner_index(key: &[u8], servers: u16) -> PyResult<u16> {
 #[pyfunction]
 pub fn initial_set<'py>(
     py: Python<'py>,
-    id: u64,
+    key: &[u8],
     size: usize,
     server: u16,
 ) -> PyResult<Bound<'py, PyBytes>> {
@@ -311,7 +311,7 @@ pub fn initial_set<'py>(
         let text = format!("A value has {MIN_VALUE_SIZE} to {most} bytes, not {size}.");
         return Err(PyValueError::new_err(text));
     }
-    let key = netkv_workload::key_of(id);
+    let key = key_of(key)?;
     let mut value = vec![0; size];
     netkv_roles::initial_value(&key, &mut value);
     let mut frame = Vec::new();
@@ -332,8 +332,25 @@ pub fn initial_set<'py>(
 
 /// See `_engine.pyi`.
 #[pyfunction]
-pub fn key_of_id<'py>(py: Python<'py>, id: u64) -> Bound<'py, PyBytes> {
-    PyBytes::new(py, &netkv_workload::key_of(id))
+#[pyo3(signature = (number, placement = "seed"))]
+pub fn key_of_record<'py>(
+    py: Python<'py>,
+    number: u64,
+    placement: &str,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let placement = match placement {
+        "seed" => Placement::Seed,
+        "ycsb" => Placement::Ycsb,
+        _ => {
+            let text = format!("There is no placement '{placement}': it is 'seed' or 'ycsb'.");
+            return Err(PyValueError::new_err(text));
+        }
+    };
+    if number >= MAX_KEYS && placement == Placement::Ycsb {
+        let text = format!("A record placed as YCSB's has a number below {MAX_KEYS}.");
+        return Err(PyValueError::new_err(text));
+    }
+    Ok(PyBytes::new(py, &netkv_workload::key_of(placement.id(number))))
 }
 
 /// See `_engine.pyi`.

@@ -3,7 +3,7 @@
 use netkv_workload::Arrivals;
 use serde::{Deserialize, Serialize};
 
-use crate::workload::{ShiftConfig, closed_loop, open_loop};
+use crate::workload::{ShiftConfig, closed_loop, open_loop, throttled};
 
 /// A command to the running load generator.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -24,8 +24,22 @@ pub enum Command {
         /// Outstanding operations.
         value: u32,
     },
+    /// Generate a throttled closed-loop load from now on.
+    Throttle {
+        /// Threads, each with one operation outstanding.
+        threads: u32,
+        /// Operations per second of all threads, at most.
+        rate: f64,
+    },
     /// Shift popularity now.
     Shift(ShiftConfig),
+    /// From now on only these servers get requests.
+    Turn {
+        /// One of them.
+        first: u16,
+        /// The other one, or the same.
+        other: u16,
+    },
     /// Return the most popular keys.
     Hottest {
         /// Number of keys.
@@ -59,17 +73,18 @@ impl Command {
         serde_json::from_str(text).map_err(|error| {
             format!(
                 "This is not a command of the client: {error}. Commands are \
-                 {{\"do\": \"phase\" | \"rate\" | \"outstanding\" | \"shift\" | \"hottest\" | \
+                 {{\"do\": \"phase\" | \"rate\" | \"outstanding\" | \"throttle\" | \"shift\" | \"turn\" | \"hottest\" | \
                  \"crash\", ...}}."
             )
         })
     }
 
-    /// The arrivals that a [`Command::Rate`] or [`Command::Outstanding`] sets.
+    /// The arrivals that [`Command::Rate`], [`Command::Outstanding`] and [`Command::Throttle`] set.
     pub fn arrivals(&self) -> Result<Arrivals, String> {
         match *self {
             Self::Rate { value } => open_loop(value),
             Self::Outstanding { value } => closed_loop(value),
+            Self::Throttle { threads, rate } => throttled(threads, rate),
             _ => Err("This command does not change arrivals.".to_owned()),
         }
     }
@@ -88,11 +103,18 @@ mod tests {
         assert_eq!(rate.arrivals(), Ok(Arrivals::Poisson { rate: 1000.0 }));
         let outstanding = Command::parse(r#"{"do": "outstanding", "value": 8}"#).unwrap();
         assert_eq!(outstanding.arrivals(), Ok(Arrivals::Closed { outstanding: 8 }));
+        let throttle = r#"{"do": "throttle", "threads": 8, "rate": 100}"#;
+        let throttled = Arrivals::Throttled { threads: 8, rate: 100.0 };
+        assert_eq!(Command::parse(throttle).unwrap().arrivals(), Ok(throttled));
+        let throttle = Command::Throttle { threads: 8, rate: 0.0 };
+        assert!(throttle.arrivals().unwrap_err().contains("above 0"));
         let text = r#"{"do": "shift", "kind": "hot-in", "keys": 200, "top": 10000}"#;
         let Command::Shift(shift) = Command::parse(text).unwrap() else { panic!() };
         assert_eq!(Shift::from(shift), Shift::HotIn { keys: 200 });
         let hottest = Command::parse(r#"{"do": "hottest", "n": 5}"#).unwrap();
         assert_eq!(hottest, Command::Hottest { n: 5 });
+        let turn = Command::parse(r#"{"do": "turn", "first": 3, "other": 5}"#).unwrap();
+        assert_eq!(turn, Command::Turn { first: 3, other: 5 });
         assert_eq!(Command::parse(r#"{"do": "crash"}"#).unwrap(), Command::Crash {});
     }
 

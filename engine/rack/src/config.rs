@@ -8,7 +8,7 @@ use netkv_workload::Shift;
 use serde::Deserialize;
 
 use crate::saturation::Saturation;
-use crate::workload::{Arrivals, ValueSize, WorkloadConfig, closed_loop, open_loop};
+use crate::workload::{Arrivals, ValueSize, WorkloadConfig, closed_loop, open_loop, throttled};
 
 /// Configuration of a server node.
 #[derive(Debug, Clone, Deserialize)]
@@ -170,6 +170,7 @@ impl LoadConfig {
     pub fn options(&self, first_request: u32) -> Result<ClientOptions, String> {
         let arrivals = match self.workload.arrivals {
             Arrivals::Closed { outstanding } => closed_loop(outstanding),
+            Arrivals::Throttled { threads, rate } => throttled(threads, rate),
             Arrivals::Poisson { rate } | Arrivals::Saturate { rate, .. } => open_loop(rate),
         };
         let most =
@@ -216,7 +217,7 @@ impl LoadConfig {
 
     /// Configuration of the workload.
     pub fn workload(&self) -> netkv_workload::WorkloadConfig {
-        self.workload.seeded(self.seed, self.keyspace.key_size)
+        self.workload.seeded(self.seed, &self.keyspace)
     }
 
     /// The search for the saturation throughput, if arrivals are configured so.

@@ -4,7 +4,7 @@
 use std::any::Any;
 
 use netkv_roles::{Actions, ClientStats, LoadClient, Nanos, Summary, VerifyReport, Violation};
-use netkv_workload::{Arrivals, Shift, Workload};
+use netkv_workload::{Arrivals, Shift, Turn, Workload};
 use serde_json::{Value, json};
 
 use crate::command::{Command, PhaseName};
@@ -27,6 +27,8 @@ pub struct Generator {
     saturation: Option<Saturation>,
     /// Completed and lost operations up to the last sample.
     sampled: (u64, u64),
+    /// Servers in the rack.
+    servers: u16,
 }
 
 /// Periodic popularity shifts during the phase `measure`.
@@ -83,6 +85,7 @@ impl Generator {
             shifts: shifts.map(|(shift, every)| Shifts { shift, every, next: Nanos::MAX }),
             saturation: config.saturation()?,
             sampled: (0, 0),
+            servers: config.keyspace.servers,
         })
     }
 
@@ -94,7 +97,7 @@ impl Generator {
     pub fn carry_out(&mut self, now: Nanos, command: Command) -> Result<Value, String> {
         match command {
             Command::Phase { name } => self.begin(name, now),
-            Command::Rate { .. } | Command::Outstanding { .. } => {
+            Command::Rate { .. } | Command::Outstanding { .. } | Command::Throttle { .. } => {
                 let arrivals = command.arrivals()?;
                 // A commanded rate replaces the search for the saturation throughput.
                 self.saturation = None;
@@ -102,6 +105,10 @@ impl Generator {
             }
             Command::Crash {} => self.client.crash(now, &mut self.actions),
             Command::Shift(shift) => self.client.load_mut().workload.shift(shift.into())?,
+            Command::Turn { first, other } => {
+                let turn = Turn { servers: self.servers, first, other };
+                self.client.load_mut().workload.set_turn(Some(turn))?;
+            }
             Command::Hottest { n } => {
                 let hex = |key: [u8; 16]| key.map(|byte| format!("{byte:02x}")).concat();
                 let keys: Vec<String> = self.client.load().workload.hottest(n).map(hex).collect();

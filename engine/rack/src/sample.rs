@@ -15,6 +15,9 @@ pub fn document(stats: &ClientStats, interval: Nanos, verified: Option<VerifyRep
         "latency_ns": summary(&stats.latency),
         "socket": {},
     });
+    if let Some(of_other) = &stats.latency_of_other {
+        document["latency_of_other"] = json!(latencies::encode(of_other));
+    }
     for (name, count) in stats.counts.list().chain(stats.own.iter().copied()) {
         document[name] = json!(count);
     }

@@ -102,6 +102,7 @@ impl ServerNode {
         };
         let data = DataSet {
             keys: self.config.keys,
+            placement: self.config.keyspace.placement,
             value_size: self.config.value_size(),
             servers: self.config.keyspace.servers,
             partitions: self.config.partitions.clone(),

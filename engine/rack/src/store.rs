@@ -3,7 +3,7 @@
 use netkv_roles::registry::ServerRole;
 use netkv_roles::{Applied, CallId, Origin, StoreCall, StoreOp, StoreResult, initial_value};
 use netkv_wire::{Key, Sequence};
-use netkv_workload::{ValueSize, key_of};
+use netkv_workload::{Placement, ValueSize, key_of};
 
 pub use netkv_roles::MemoryStore;
 pub use netkv_roles::records::Keying;
@@ -159,8 +159,10 @@ impl Format {
 /// The records that exist before anything is written.
 #[derive(Debug, Clone)]
 pub struct DataSet {
-    /// Keys of the keyspace: ids 0 to `keys - 1`.
+    /// Records of the keyspace: numbers 0 to `keys - 1`.
     pub keys: u64,
+    /// Where they are.
+    pub placement: Placement,
     /// Sizes of their values.
     pub value_size: ValueSize,
     /// Servers in the rack.
@@ -212,7 +214,8 @@ impl DataSet {
         }
         let mut batch = Batch::default();
         let mut value = vec![0; netkv_workload::MAX_VALUE_SIZE];
-        for id in 0..self.keys {
+        for number in 0..self.keys {
+            let id = self.placement.id(number);
             self.keying.record(id, self.servers, |name, owner| {
                 if self.partitions.contains(&owner) {
                     let key = key_of(id);
@@ -243,9 +246,13 @@ impl DataSet {
             Keying::Ranges => String::new(),
             Keying::Modulo(size) => format!(", keys of {size} bytes by hash modulo servers"),
         };
+        let placement = match self.placement {
+            Placement::Seed => "",
+            Placement::Ycsb => ", placed as YCSB's",
+        };
         format!(
             "{keys} keys, values of {value_size:?}, servers {partitions:?} of \
-             {servers}{sequences}{keying}"
+             {servers}{sequences}{keying}{placement}"
         )
     }
 }
@@ -355,7 +362,15 @@ mod tests {
         let value_size = ValueSize::Uniform { min: 16, max: 200 };
         let partitions = vec![0, 2];
         let (format, keying) = (Format::Plain, Keying::Ranges);
-        DataSet { keys, value_size, servers: 4, partitions, format, keying }
+        DataSet {
+            keys,
+            placement: Placement::Seed,
+            value_size,
+            servers: 4,
+            partitions,
+            format,
+            keying,
+        }
     }
 
     #[test]

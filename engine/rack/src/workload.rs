@@ -1,6 +1,7 @@
 //! The workload of a load generator, as the JSON of `netkv.model.spec.WorkloadSpec`
-//! without the size of keys, which the keyspace has.
+//! without the size of keys and their placement, which the keyspace has.
 
+use netkv_roles::Keyspace;
 use netkv_workload::{Mix, Popularity, Shift};
 use serde::Deserialize;
 
@@ -73,8 +74,8 @@ pub struct WorkloadConfig {
 }
 
 impl WorkloadConfig {
-    /// The configuration of the generator of operations, on keys of `key_size` bytes.
-    pub fn seeded(&self, seed: u64, key_size: usize) -> netkv_workload::WorkloadConfig {
+    /// The configuration of the generator of operations on a keyspace.
+    pub fn seeded(&self, seed: u64, keyspace: &Keyspace) -> netkv_workload::WorkloadConfig {
         let mix = match self.mix {
             Some(MixName::A) => Mix::YCSB_A,
             Some(MixName::B) => Mix::YCSB_B,
@@ -100,7 +101,8 @@ impl WorkloadConfig {
             value_size: self.value_size.into(),
             conditional: self.conditional,
             multiget: self.multiget.map(Into::into),
-            key_size,
+            key_size: keyspace.key_size,
+            placement: keyspace.placement,
             ..netkv_workload::WorkloadConfig::new(self.keys, mix, seed)
         }
     }
@@ -127,6 +129,8 @@ enum MixName {
 #[serde(untagged)]
 #[allow(missing_docs)] // docs/use/scenario-reference.md explains the fields
 pub enum Arrivals {
+    /// A throttled closed loop.
+    Throttled { threads: u32, rate: f64 },
     /// A closed loop.
     Closed { outstanding: u32 },
     /// An open loop whose rate grows up to the saturation throughput.
@@ -157,6 +161,19 @@ pub fn closed_loop(outstanding: u32) -> Result<netkv_workload::Arrivals, String>
         return Ok(netkv_workload::Arrivals::Closed { outstanding });
     }
     Err(format!("{outstanding} operations outstanding are too many; the limit is 65536."))
+}
+
+/// A closed loop of this many threads with this many operations per second together.
+///
+/// # Errors
+///
+/// A sentence, if there are too many threads, or if the rate is out of range.
+pub fn throttled(threads: u32, rate: f64) -> Result<netkv_workload::Arrivals, String> {
+    closed_loop(threads)?;
+    if rate > 0.0 && rate <= 1e9 {
+        return Ok(netkv_workload::Arrivals::Throttled { threads, rate });
+    }
+    Err(format!("A closed loop cannot have a rate of {rate}; it is above 0, and at most 1e9."))
 }
 
 /// A popularity shift.

@@ -61,7 +61,7 @@ fn client(role: &str, writes: f64, check: bool) -> Box<dyn LoadClient> {
     };
     let arrivals = Arrivals::Closed { outstanding: OUTSTANDING };
     let load = ClientConfig { check, ..ClientConfig::new(4, arrivals) };
-    let keyspace = Keyspace { servers: 1, racks: 1, key_size: 16 };
+    let keyspace = Keyspace::of_a_rack(1);
     let role = ClientRole::named(role).expect("the registry has it");
     let workload = Workload::new(workload).expect("the workload is valid");
     (role.load)(&ClientOptions { load, keyspace }, workload).expect("the configuration is valid")

@@ -43,7 +43,7 @@ fn frames(stamped: bool, op: Op) -> Vec<Vec<u8>> {
 fn rate(role: ServerRole, op: Op) -> f64 {
     let options = ServerOptions {
         server: 0,
-        keyspace: Keyspace { servers: 1, racks: 1, key_size: 16 },
+        keyspace: Keyspace::of_a_rack(1),
         first_request: 1,
         epoch: 0,
         service_rate: None,

@@ -1,5 +1,6 @@
 //! Options that the roles of all protocols have.
 
+use netkv_workload::Placement;
 use serde::Deserialize;
 
 use crate::{Backoff, ClientConfig, Nanos};
@@ -14,6 +15,16 @@ pub struct Keyspace {
     pub racks: u16,
     /// Bytes of a key of the keyspace.
     pub key_size: usize,
+    /// Which records are popular, and which server owns each.
+    #[serde(default)]
+    pub placement: Placement,
+}
+
+impl Keyspace {
+    /// `servers` servers in one rack that share keys of 16 bytes, placed by the seed.
+    pub const fn of_a_rack(servers: u16) -> Self {
+        Self { servers, racks: 1, key_size: 16, placement: Placement::Seed }
+    }
 }
 
 /// Options of a server that all protocols have.

@@ -15,6 +15,14 @@ pub enum Arrivals {
         /// Number of outstanding operations.
         outstanding: u32,
     },
+    /// Throttled closed loop, as YCSB's: each of some threads has one operation outstanding, and
+    /// starts the next one at its answer or its own tick, whichever is later.
+    Throttled {
+        /// Number of threads.
+        threads: u32,
+        /// Operations per second of all threads, at most.
+        rate: f64,
+    },
 }
 
 /// Time to the next arrival of a Poisson process with `rate` per second, in nanoseconds;

@@ -58,32 +58,11 @@ impl Permutation {
         }
     }
 
-    /// The number whose image is `image` (below `size`).
-    pub fn invert(&self, image: u64) -> u64 {
-        debug_assert!(image < self.size);
-        let mut image = image;
-        loop {
-            image = self.decrypt(image);
-            if image < self.size {
-                return image;
-            }
-        }
-    }
-
     fn encrypt(&self, number: u64) -> u64 {
         let mask = (1 << self.half_bits) - 1;
         let (mut left, mut right) = (number >> self.half_bits, number & mask);
         for key in self.keys {
             (left, right) = (right, left ^ (mix64(right ^ key) & mask));
-        }
-        left << self.half_bits | right
-    }
-
-    fn decrypt(&self, number: u64) -> u64 {
-        let mask = (1 << self.half_bits) - 1;
-        let (mut left, mut right) = (number >> self.half_bits, number & mask);
-        for key in self.keys.iter().rev() {
-            (left, right) = (right ^ (mix64(left ^ key) & mask), left);
         }
         left << self.half_bits | right
     }
@@ -94,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_a_bijection_with_its_inverse() {
+    fn it_is_a_bijection() {
         for size in [1u64, 2, 3, 4, 5, 17, 64, 65, 1000, 4097] {
             let permutation = Permutation::new(size, 99);
             let mut all: Vec<u64> = (0..size).collect();
@@ -104,7 +83,6 @@ mod tests {
             for number in 0..size {
                 let image = permutation.apply(number);
                 assert!(!std::mem::replace(&mut seen[image as usize], true));
-                assert_eq!(permutation.invert(image), number);
             }
         }
     }

@@ -1,12 +1,13 @@
-//! The mapping between keys and popularity ranks, which popularity shifts change.
+//! The records of popularity ranks, which popularity shifts change.
 //!
-//! Position `p` of the base order has key id `permutation(p)`. Rank `r` has position
-//! `swapped((r + offset) mod keys)`. The shifts hot-in and hot-out rotate the complete order, so
+//! The base order says which record is at each position. Rank `r` has position
+//! `swapped((r + offset) mod ranks)`. The shifts hot-in and hot-out rotate the complete order, so
 //! they change the offset only. A random shift swaps single positions, which are in a sparse map.
 //! Shifts compose in any order. The keyspace is never in memory.
 
 use std::collections::HashMap;
 
+use crate::placement::ycsb_record;
 use crate::{Permutation, Random};
 
 /// A change of the popularity of keys.
@@ -31,53 +32,75 @@ pub enum Shift {
     },
 }
 
-/// The order of the keys by popularity.
+/// Which record is at a position before any shift.
+#[derive(Debug, Clone)]
+enum BaseOrder {
+    Permuted(Permutation),
+    Numbered,
+    Hashed { records: u64 },
+}
+
+/// The order of the records by popularity.
 #[derive(Debug, Clone)]
 pub struct Ranking {
-    keys: u64,
-    permutation: Permutation,
+    ranks: u64,
+    base: BaseOrder,
     offset: u64,
     swapped: HashMap<u64, u64>,
-    unswapped: HashMap<u64, u64>,
     random: Random,
 }
 
 impl Ranking {
-    /// The order of `keys` keys for `seed`.
-    pub fn new(keys: u64, seed: u64) -> Self {
-        Self {
-            keys,
-            permutation: Permutation::new(keys, seed),
-            offset: 0,
-            swapped: HashMap::new(),
-            unswapped: HashMap::new(),
-            random: Random::new(seed, 0x5417),
+    /// The records 0 to `records - 1` in the order of `seed`, each with one rank.
+    pub fn permuted(records: u64, seed: u64) -> Self {
+        Self::new(records, BaseOrder::Permuted(Permutation::new(records, seed)), seed)
+    }
+
+    /// The records 0 to `records - 1` in the order of their numbers, each with one rank.
+    pub fn numbered(records: u64, seed: u64) -> Self {
+        Self::new(records, BaseOrder::Numbered, seed)
+    }
+
+    /// Each of `ranks` ranks has one of `records` records by YCSB's hash, so a record may have
+    /// several ranks.
+    pub fn hashed(ranks: u64, records: u64, seed: u64) -> Self {
+        Self::new(ranks, BaseOrder::Hashed { records }, seed)
+    }
+
+    fn new(ranks: u64, base: BaseOrder, seed: u64) -> Self {
+        let random = Random::new(seed, 0x5417);
+        Self { ranks, base, offset: 0, swapped: HashMap::new(), random }
+    }
+
+    /// Number of the record with this rank (0 is the hottest).
+    pub fn record_at(&self, rank: u64) -> u64 {
+        let position = self.position_at(rank);
+        match &self.base {
+            BaseOrder::Permuted(permutation) => permutation.apply(position),
+            BaseOrder::Numbered => position,
+            BaseOrder::Hashed { records } => ycsb_record(position, *records),
         }
     }
 
-    /// Id of the key with this rank (0 is the hottest).
-    pub fn key_at(&self, rank: u64) -> u64 {
-        self.permutation.apply(self.position_at(rank))
-    }
-
-    /// Replaces ranks by the ids of their keys.
-    pub fn keys_at(&self, ranks: &mut [u64]) {
+    /// Replaces ranks by the numbers of their records.
+    pub fn records_at(&self, ranks: &mut [u64]) {
         for rank in ranks.iter_mut() {
             *rank = self.position_at(*rank);
         }
-        self.permutation.apply_all(ranks);
+        match &self.base {
+            BaseOrder::Permuted(permutation) => permutation.apply_all(ranks),
+            BaseOrder::Numbered => {}
+            BaseOrder::Hashed { records } => {
+                for position in ranks {
+                    *position = ycsb_record(*position, *records);
+                }
+            }
+        }
     }
 
     fn position_at(&self, rank: u64) -> u64 {
-        let place = (rank + self.offset) % self.keys;
+        let place = (rank + self.offset) % self.ranks;
         *self.swapped.get(&place).unwrap_or(&place)
-    }
-
-    /// Rank of the key with this id.
-    pub fn rank_of(&self, id: u64) -> u64 {
-        let position = self.permutation.invert(id);
-        let place = *self.unswapped.get(&position).unwrap_or(&position);
-        (place + self.keys - self.offset) % self.keys
     }
 
     /// Changes the order. The same sequence of shifts gives the same ranking for every generator
@@ -90,11 +113,11 @@ impl Ranking {
         match shift {
             Shift::HotIn { keys } => {
                 self.check(keys)?;
-                self.offset = (self.offset + self.keys - keys) % self.keys;
+                self.offset = (self.offset + self.ranks - keys) % self.ranks;
             }
             Shift::HotOut { keys } => {
                 self.check(keys)?;
-                self.offset = (self.offset + keys) % self.keys;
+                self.offset = (self.offset + keys) % self.ranks;
             }
             Shift::Random { keys, top } => self.replace(keys, top)?,
         }
@@ -102,21 +125,21 @@ impl Ranking {
     }
 
     fn check(&self, keys: u64) -> Result<(), String> {
-        if keys > self.keys {
+        if keys > self.ranks {
             return Err(format!(
                 "a shift of {keys} keys needs a keyspace of at least as many; it has {}",
-                self.keys
+                self.ranks
             ));
         }
         Ok(())
     }
 
     fn replace(&mut self, keys: u64, top: u64) -> Result<(), String> {
-        if keys > top || keys > self.keys.saturating_sub(top) {
+        if keys > top || keys > self.ranks.saturating_sub(top) {
             return Err(format!(
                 "a random shift replaces {keys} of the {top} hottest keys by others; that takes \
                  at least {keys} hot and {keys} other keys, and there are {} keys",
-                self.keys
+                self.ranks
             ));
         }
         // Floyd's algorithm for distinct random numbers: a duplicate is replaced by the largest.
@@ -132,7 +155,7 @@ impl Ranking {
             drawn
         };
         let hot = distinct(top);
-        let cold = distinct(self.keys - top);
+        let cold = distinct(self.ranks - top);
         for (hot, cold) in hot.into_iter().zip(cold) {
             self.swap_ranks(hot, top + cold);
         }
@@ -140,8 +163,8 @@ impl Ranking {
     }
 
     fn swap_ranks(&mut self, a: u64, b: u64) {
-        let a = (a + self.offset) % self.keys;
-        let b = (b + self.offset) % self.keys;
+        let a = (a + self.offset) % self.ranks;
+        let b = (b + self.offset) % self.ranks;
         let (at_a, at_b) =
             (*self.swapped.get(&a).unwrap_or(&a), *self.swapped.get(&b).unwrap_or(&b));
         self.set_position(a, at_b);
@@ -152,10 +175,8 @@ impl Ranking {
     fn set_position(&mut self, place: u64, position: u64) {
         if place == position {
             self.swapped.remove(&place);
-            self.unswapped.remove(&position);
         } else {
             self.swapped.insert(place, position);
-            self.unswapped.insert(position, place);
         }
     }
 }
@@ -165,12 +186,12 @@ mod tests {
     use super::*;
 
     fn order(ranking: &Ranking) -> Vec<u64> {
-        (0..ranking.keys).map(|rank| ranking.key_at(rank)).collect()
+        (0..ranking.ranks).map(|rank| ranking.record_at(rank)).collect()
     }
 
     #[test]
     fn hot_in_moves_the_coldest_keys_to_the_top() {
-        let mut ranking = Ranking::new(100, 5);
+        let mut ranking = Ranking::permuted(100, 5);
         let before = order(&ranking);
         ranking.shift(Shift::HotIn { keys: 7 }).unwrap();
         let after = order(&ranking);
@@ -180,7 +201,7 @@ mod tests {
 
     #[test]
     fn hot_out_moves_the_hottest_keys_to_the_bottom() {
-        let mut ranking = Ranking::new(100, 5);
+        let mut ranking = Ranking::permuted(100, 5);
         let before = order(&ranking);
         ranking.shift(Shift::HotOut { keys: 7 }).unwrap();
         let after = order(&ranking);
@@ -190,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_random_shift_replaces_exactly_the_given_number_of_keys() {
-        let mut ranking = Ranking::new(1000, 5);
+        let mut ranking = Ranking::permuted(1000, 5);
         let before = order(&ranking);
         ranking.shift(Shift::Random { keys: 20, top: 100 }).unwrap();
         let after = order(&ranking);
@@ -201,7 +222,7 @@ mod tests {
 
     #[test]
     fn shifts_compose_in_any_order() {
-        let mut ranking = Ranking::new(500, 8);
+        let mut ranking = Ranking::permuted(500, 8);
         let mut model = order(&ranking);
         let mut random = Random::new(1, 1);
         for _ in 0..200 {
@@ -226,18 +247,29 @@ mod tests {
                 }
             }
             assert_eq!(order(&ranking), model);
-            for rank in [0, 1, 77, 499] {
-                assert_eq!(ranking.rank_of(ranking.key_at(rank)), rank);
-            }
+            let mut at_once: Vec<u64> = (0..500).collect();
+            ranking.records_at(&mut at_once);
+            assert_eq!(at_once, model);
         }
         assert!(ranking.swapped.len() <= 500);
     }
 
     #[test]
     fn a_shift_beyond_the_keyspace_is_refused_with_a_reason() {
-        let mut ranking = Ranking::new(100, 5);
+        let mut ranking = Ranking::permuted(100, 5);
         assert!(ranking.shift(Shift::HotIn { keys: 101 }).unwrap_err().contains("101 keys"));
         assert!(ranking.shift(Shift::Random { keys: 60, top: 50 }).is_err());
         assert!(ranking.shift(Shift::Random { keys: 60, top: 90 }).is_err());
+    }
+
+    #[test]
+    fn shifts_move_the_ranks_of_hashed_records_too() {
+        let mut ranking = Ranking::hashed(1000, 100, 5);
+        let before = order(&ranking);
+        assert!(before.iter().all(|record| *record < 100));
+        assert_eq!(before, order(&Ranking::hashed(1000, 100, 6)), "no seed decides");
+        ranking.shift(Shift::HotOut { keys: 3 }).unwrap();
+        assert_eq!(order(&ranking)[..10], before[3..13]);
+        assert_eq!(order(&Ranking::numbered(5, 1)), [0, 1, 2, 3, 4]);
     }
 }

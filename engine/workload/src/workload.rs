@@ -1,15 +1,23 @@
 //! The generator: it draws operations from a configuration and a seed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::ahead::{AHEAD, Ahead};
-use crate::keys::{Key, key_id, key_of};
+use crate::keys::{Key, key_of};
+use crate::law::Law;
 use crate::multiget::SizeSampler;
+use crate::placement::YCSB_RANKS;
 use crate::wire_keys::{MAX_KEY_SIZE, MIN_KEY_SIZE, max_keys};
-use crate::{Mix, MultigetSize, OpKind, Operation, Random, Ranking, Shift, ValueSize, Zipf};
+use crate::{
+    GrayZipf, Mix, MultigetSize, OpKind, Operation, Placement, Random, Ranking, Shift, Turn,
+    ValueSize, Zipf,
+};
 
 /// Maximum number of initial keys of a workload. Memory does not depend on it.
 pub const MAX_KEYS: u64 = 1_000_000_000_000;
+
+/// A server that takes turns owns one of so many most popular keys.
+const POPULAR: u64 = 100_000;
 
 /// The popularity distribution of keys.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,8 +39,10 @@ pub enum Popularity {
 /// The configuration of a workload. Generators of one rack differ in `stream` only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WorkloadConfig {
-    /// Number of initial keys; their ids are 0 to `keys - 1`.
+    /// Number of initial keys; the numbers of their records are 0 to `keys - 1`.
     pub keys: u64,
+    /// Which of them are popular, and which server owns each.
+    pub placement: Placement,
     /// The popularity of keys.
     pub popularity: Popularity,
     /// The mix of operations.
@@ -59,6 +69,7 @@ impl WorkloadConfig {
     pub const fn new(keys: u64, mix: Mix, seed: u64) -> Self {
         Self {
             keys,
+            placement: Placement::Seed,
             popularity: Popularity::Zipf { theta: 0.99 },
             mix,
             value_size: ValueSize::Fixed(128),
@@ -76,7 +87,7 @@ impl WorkloadConfig {
 #[derive(Debug, Clone)]
 pub struct Workload {
     config: WorkloadConfig,
-    zipf: Zipf,
+    law: Law,
     ranking: Ranking,
     random: Random,
     /// Drawn by [`Workload::draw_ahead`]. `random` is in the state after them.
@@ -89,6 +100,8 @@ pub struct Workload {
     frontier: u64,
     /// Complete inserts above the frontier.
     completed: BTreeSet<u64>,
+    /// The servers whose keys are drawn; none: all.
+    turn: Option<Turn>,
 }
 
 impl Workload {
@@ -121,19 +134,21 @@ impl Workload {
         config.mix.check()?;
         config.value_size.check()?;
         check_key_size(&config)?;
+        let (law, ranking) = ranks(&config, theta)?;
         // A read that is not a multiget has one key.
         let size = config.multiget.unwrap_or(MultigetSize::Fixed(1));
         size.check()?;
         Ok(Self {
             config,
             sizes: SizeSampler::new(size),
-            zipf: Zipf::new(config.keys, theta),
-            ranking: Ranking::new(config.keys, config.seed),
+            law,
+            ranking,
             random: Random::new(config.seed, config.stream + 1),
             ahead: Ahead::default(),
             inserts: 0,
             frontier: 0,
             completed: BTreeSet::new(),
+            turn: None,
         })
     }
 
@@ -151,13 +166,28 @@ impl Workload {
     /// Draws the next operation.
     pub fn draw(&mut self) -> Operation {
         self.rewind();
+        let Some(turn) = self.turn else { return self.draw_any() };
+        loop {
+            let operation = self.draw_any();
+            if turn.has(&operation.key) {
+                return operation;
+            }
+            if operation.kind == OpKind::Insert {
+                // Reads of the newest keys do not wait for one that nobody inserts.
+                self.settle_insert(operation.id);
+            }
+        }
+    }
+
+    /// Draws an operation for any server.
+    fn draw_any(&mut self) -> Operation {
         let kind = self.config.mix.draw(&mut self.random);
         let id = if kind == OpKind::Insert {
             let id = self.insert_id(self.inserts);
             self.inserts += 1;
             id
         } else {
-            let rank = self.zipf.draw(&mut self.random);
+            let rank = self.law.draw(&mut self.random);
             self.id_at(rank)
         };
         self.operation(kind, id)
@@ -173,7 +203,7 @@ impl Workload {
         }
         let latest = matches!(self.config.popularity, Popularity::Latest { .. });
         // An insert has effects beside its random numbers.
-        if latest || self.config.mix.insert > 0.0 {
+        if latest || self.config.mix.insert > 0.0 || self.turn.is_some() {
             return self.draw();
         }
         self.draw_several();
@@ -188,11 +218,12 @@ impl Workload {
         for rank in &mut ranks {
             let before = self.random.clone();
             let kind = self.config.mix.draw(&mut self.random);
-            *rank = self.zipf.draw(&mut self.random);
+            *rank = self.law.draw(&mut self.random);
             drawn.push((self.operation(kind, 0), before));
         }
-        self.ranking.keys_at(&mut ranks);
-        for ((operation, _), id) in drawn.iter_mut().zip(ranks) {
+        self.ranking.records_at(&mut ranks);
+        for ((operation, _), record) in drawn.iter_mut().zip(ranks) {
+            let id = self.config.placement.id(record);
             (operation.id, operation.key) = (id, key_of(id));
         }
         self.ahead = ahead;
@@ -228,7 +259,7 @@ impl Workload {
         ids.push(operation.id);
         if operation.kind == OpKind::Read {
             for _ in 1..self.sizes.draw(&mut self.random) {
-                let rank = self.zipf.draw(&mut self.random);
+                let rank = self.law.draw(&mut self.random);
                 ids.push(self.id_at(rank));
             }
         }
@@ -237,13 +268,16 @@ impl Workload {
 
     /// Completes an insert: read-latest may now read key `id`.
     pub fn settle_insert(&mut self, id: u64) {
-        let Some(offset) = id.checked_sub(self.config.keys + self.config.stream) else { return };
+        let first = self.insert_id(0);
+        let Some(offset) = id.checked_sub(first) else { return };
         self.completed.insert(offset / self.config.streams);
         while self.completed.remove(&self.frontier) {
             self.frontier += 1;
         }
-        if matches!(self.config.popularity, Popularity::Latest { .. }) {
-            self.zipf.resize(self.config.keys + self.frontier);
+        if let (Law::Zipf(zipf), Popularity::Latest { .. }) =
+            (&mut self.law, self.config.popularity)
+        {
+            zipf.resize(self.config.keys + self.frontier);
         }
     }
 
@@ -260,6 +294,34 @@ impl Workload {
         }
         self.rewind();
         self.ranking.shift(shift)
+    }
+
+    /// Draws operations for keys of these servers only; none: of all.
+    ///
+    /// # Errors
+    ///
+    /// A sentence if the rack has no such server, or if the first one owns no popular key.
+    pub fn set_turn(&mut self, turn: Option<Turn>) -> Result<(), String> {
+        if let Some(turn) = turn {
+            let Turn { servers, first, other } = turn;
+            if first.max(other) >= servers {
+                return Err(format!(
+                    "a rack of {servers} servers has no server {}",
+                    first.max(other)
+                ));
+            }
+            if !self.hottest(POPULAR).any(|key| turn.is_of_first(&key)) {
+                return Err(format!("server {first} owns none of the {POPULAR} most popular keys"));
+            }
+        }
+        self.rewind();
+        self.turn = turn;
+        Ok(())
+    }
+
+    /// The servers whose keys are drawn; none: all.
+    pub fn turn(&self) -> Option<Turn> {
+        self.turn
     }
 
     /// Changes the mix of the following operations.
@@ -293,63 +355,66 @@ impl Workload {
 
     /// The `count` currently hottest keys, the hottest first; fewer if there are fewer keys.
     pub fn hottest(&self, count: u64) -> impl Iterator<Item = Key> {
-        (0..count.min(self.zipf.ranks())).map(|rank| self.key_at(rank))
-    }
-
-    /// Probability that an operation other than an insert has the key with this rank.
-    pub fn probability(&self, rank: u64) -> f64 {
-        self.zipf.probability(rank)
+        // A record with several ranks counts at the first of them.
+        let mut seen = HashSet::new();
+        let ids = (0..self.law.ranks()).map(|rank| self.id_at(rank));
+        ids.filter(move |id| seen.insert(*id))
+            .take(count.min(self.law.ranks()) as usize)
+            .map(key_of)
     }
 
     /// Probability that an operation other than an insert has one of the `top` hottest keys. It is
     /// the hit ratio of a perfect cache of `top` keys.
     pub fn mass(&self, top: u64) -> f64 {
-        self.zipf.mass(top)
-    }
-
-    /// Probability that an operation other than an insert has `key`; 0 for keys outside the
-    /// keyspace. The sum over the cached keys predicts the hit ratio.
-    pub fn probability_of(&self, key: &Key) -> f64 {
-        let Some(id) = key_id(key) else { return 0.0 };
-        match self.config.popularity {
-            Popularity::Latest { .. } => self
-                .age_rank_of(id)
-                .map_or(0.0, |age_rank| self.zipf.probability(self.zipf.ranks() - 1 - age_rank)),
-            _ if id < self.config.keys => self.zipf.probability(self.ranking.rank_of(id)),
-            _ => 0.0,
-        }
+        self.law.mass(top)
     }
 
     fn insert_id(&self, number: u64) -> u64 {
-        self.config.keys + number * self.config.streams + self.config.stream
+        let added = number * self.config.streams + self.config.stream;
+        self.config.placement.id(self.config.keys + added)
     }
 
     fn id_at(&self, rank: u64) -> u64 {
         if !matches!(self.config.popularity, Popularity::Latest { .. }) {
-            return self.ranking.key_at(rank);
+            return self.config.placement.id(self.ranking.record_at(rank));
         }
-        let age_rank = self.zipf.ranks() - 1 - rank;
+        let age_rank = self.law.ranks() - 1 - rank;
         match age_rank.checked_sub(self.config.keys) {
             Some(number) => self.insert_id(number),
-            None => age_rank,
+            None => self.config.placement.id(age_rank),
         }
     }
+}
 
-    /// Position of `id` in the order of age, as far as this generator knows it.
-    fn age_rank_of(&self, id: u64) -> Option<u64> {
-        if id < self.config.keys {
-            return Some(id);
+/// How ranks are drawn, and the records that have them.
+fn ranks(config: &WorkloadConfig, theta: f64) -> Result<(Law, Ranking), String> {
+    let WorkloadConfig { keys, seed, .. } = *config;
+    let exact = Law::Zipf(Zipf::new(keys, theta));
+    Ok(match (config.placement, config.popularity) {
+        (Placement::Seed, _) => (exact, Ranking::permuted(keys, seed)),
+        (Placement::Ycsb, Popularity::Uniform | Popularity::Latest { .. }) => {
+            (exact, Ranking::numbered(keys, seed))
         }
-        let offset = id.checked_sub(self.config.keys + self.config.stream)?;
-        let number = offset / self.config.streams;
-        (offset % self.config.streams == 0 && number < self.frontier)
-            .then_some(self.config.keys + number)
-    }
+        (Placement::Ycsb, Popularity::Zipf { .. }) => {
+            if theta >= 1.0 {
+                return Err(format!(
+                    "YCSB's generator has an exponent of Zipf's law below 1, not {theta}"
+                ));
+            }
+            let law = Law::Gray(GrayZipf::new(YCSB_RANKS, theta));
+            (law, Ranking::hashed(YCSB_RANKS, keys, seed))
+        }
+    })
 }
 
 /// Checks that the key size permits as many keys as the workload needs.
 fn check_key_size(config: &WorkloadConfig) -> Result<(), String> {
-    let WorkloadConfig { key_size, keys, .. } = *config;
+    let WorkloadConfig { key_size, keys, placement, .. } = *config;
+    if placement == Placement::Ycsb && key_size != 16 {
+        return Err(format!(
+            "records that are placed as YCSB's have keys of 16 bytes, not {key_size}"
+        ));
+    }
     if !(MIN_KEY_SIZE..=MAX_KEY_SIZE).contains(&key_size) {
         return Err(format!("a key has {MIN_KEY_SIZE} to {MAX_KEY_SIZE} bytes, not {key_size}"));
     }
@@ -366,6 +431,7 @@ fn check_key_size(config: &WorkloadConfig) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record_number;
 
     fn workload(popularity: Popularity, mix: Mix) -> Workload {
         Workload::new(WorkloadConfig { popularity, ..WorkloadConfig::new(1000, mix, 42) }).unwrap()
@@ -424,8 +490,6 @@ mod tests {
         for _ in 0..3 {
             let top: std::collections::HashSet<Key> = workload.hottest(50).collect();
             let predicted = workload.mass(50);
-            let summed: f64 = top.iter().map(|key| workload.probability_of(key)).sum();
-            assert!((predicted - summed).abs() < 1e-9);
             let hits = (0..100_000).filter(|_| top.contains(&workload.draw().key)).count();
             let found = hits as f64 / 1e5;
             assert!((found - predicted).abs() < 0.007, "{found} of {predicted}");
@@ -460,7 +524,6 @@ mod tests {
         }
         assert!(newest > 1800);
         assert!(hottest > 1900, "the newest key was read {hottest} times of 19,000");
-        assert!(workload.probability_of(&key_of(newest)) > workload.probability_of(&key_of(0)));
     }
 
     #[test]
@@ -519,6 +582,73 @@ mod tests {
     }
 
     #[test]
+    fn records_that_are_placed_as_ycsbs_are_the_same_for_every_seed() {
+        let placed = |popularity, mix, seed| {
+            let config = WorkloadConfig::new(1_000_000, mix, seed);
+            Workload::new(WorkloadConfig { popularity, placement: Placement::Ycsb, ..config })
+                .unwrap()
+        };
+        let zipf = Popularity::Zipf { theta: 0.99 };
+        let mut workload = placed(zipf, Mix::YCSB_A, 1);
+        let hottest: Vec<Key> = workload.hottest(20_000).collect();
+        assert!(placed(zipf, Mix::YCSB_A, 2).hottest(20_000).eq(hottest.iter().copied()));
+        let distinct: HashSet<&Key> = hottest.iter().collect();
+        assert_eq!(distinct.len(), 20_000, "a record with two ranks is listed once");
+        let mut ahead = workload.clone();
+        let mut hits = 0;
+        for _ in 0..50_000 {
+            let operation = workload.draw();
+            assert_eq!(operation, ahead.draw_ahead());
+            assert!(record_number(operation.id) < 1_000_000);
+            hits += u32::from(distinct.contains(&operation.key));
+        }
+        let found = f64::from(hits) / 50_000.0;
+        assert!((found - workload.mass(20_000)).abs() < 0.02, "{found}");
+
+        let latest = Popularity::Latest { theta: 0.99 };
+        let mut workload = placed(latest, Mix::YCSB_D, 1);
+        let mut inserted = 999_999;
+        for _ in 0..1000 {
+            let operation = workload.draw();
+            let number = record_number(operation.id);
+            if operation.kind == OpKind::Insert {
+                inserted += 1;
+                assert_eq!(number, inserted);
+                workload.settle_insert(operation.id);
+            } else {
+                assert!(number <= inserted);
+            }
+        }
+        assert_eq!(workload.key_at(0), key_of(Placement::Ycsb.id(inserted)));
+        let uniform = placed(Popularity::Uniform, Mix::YCSB_C, 1).draw();
+        assert!(record_number(uniform.id) < 1_000_000);
+    }
+
+    #[test]
+    fn servers_that_take_turns_get_the_operations_that_they_get_anyway() {
+        for mix in [Mix::YCSB_A, Mix::INSERT] {
+            let mut workload = workload(Popularity::Zipf { theta: 0.9 }, mix);
+            let mut all = workload.clone();
+            let turn = Turn { servers: 8, first: 3, other: 5 };
+            workload.set_turn(Some(turn)).unwrap();
+            for _ in 0..1000 {
+                let expected = std::iter::repeat_with(|| all.draw()).find(|it| turn.has(&it.key));
+                assert_eq!(Some(workload.draw_ahead()), expected);
+            }
+            workload.set_turn(None).unwrap();
+            assert_eq!(workload.draw_ahead(), all.draw());
+            let refused = workload.set_turn(Some(Turn { other: 8, ..turn })).unwrap_err();
+            assert!(refused.contains("no server 8"), "{refused}");
+        }
+        let config = WorkloadConfig::new(1, Mix::YCSB_C, 1);
+        let mut workload = Workload::new(config).unwrap();
+        let of_other = (0..8).find(|first| {
+            workload.set_turn(Some(Turn { servers: 8, first: *first, other: 0 })).is_err()
+        });
+        assert!(of_other.is_some(), "one key has one owner");
+    }
+
+    #[test]
     fn keys_must_be_long_enough_to_be_unique() {
         let config =
             |keys, key_size, mix| WorkloadConfig { key_size, ..WorkloadConfig::new(keys, mix, 1) };
@@ -551,6 +681,10 @@ mod tests {
         assert!(refuse(WorkloadConfig { keys: 0, ..good }).contains("1 to 100000000"));
         let popularity = Popularity::Zipf { theta: 1.3 };
         assert!(refuse(WorkloadConfig { popularity, ..good }).contains("0 to 1.2"));
+        let popularity = Popularity::Zipf { theta: 1.0 };
+        let ycsb = WorkloadConfig { placement: Placement::Ycsb, ..good };
+        assert!(refuse(WorkloadConfig { popularity, ..ycsb }).contains("below 1, not 1"));
+        assert!(refuse(WorkloadConfig { key_size: 20, ..ycsb }).contains("16 bytes, not 20"));
         assert!(refuse(WorkloadConfig { stream: 1, ..good }).contains("generator 1"));
         let mut latest = workload(Popularity::Latest { theta: 0.5 }, Mix::YCSB_D);
         assert!(latest.shift(Shift::HotIn { keys: 1 }).unwrap_err().contains("read-latest"));

@@ -132,7 +132,7 @@ def _values(model: CacheMetadata | Stamp | Slot | Load | None) -> tuple[int, ...
 
 def _key(text: str, field: str) -> bytes:
     if text.startswith("#") and text[1:].isdecimal():
-        return _engine.key_of_id(int(text[1:]))
+        return _engine.key_of_record(int(text[1:]))
     found = _bytes(text, field)
     if not 1 <= len(found) <= _engine.KEY_BYTES:
         raise RequestFieldError(

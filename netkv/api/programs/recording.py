@@ -104,7 +104,7 @@ def _packets(rack: SimRack, switch: str, cached: list[bytes]) -> Iterator[Packet
                 yield _packet(*arrived, title)
         return
     all_cached = rack.cached_keys()
-    others = [key for each in range(KEYS) if (key := _engine.key_of_id(each)) not in all_cached]
+    others = [key for each in range(KEYS) if (key := _engine.key_of_record(each)) not in all_cached]
     groups = {"cached key": cached, "uncached key": others} if all_cached else {"key": others}
     client = _Client(rack)
     for what, keys in groups.items():

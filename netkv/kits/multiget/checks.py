@@ -28,6 +28,18 @@ def check(scheme: str, lab: GenericLab, workload: WorkloadSpec) -> None:
             f"request, but 'lab.servers' is {lab.servers}.",
             *("lab", "servers"),
         )
+    if workload.placement != "seed":
+        raise MisfitError(
+            f"The scheme '{scheme}' divides keys among servers by the hash of its multigets, but "
+            f"'workload.placement' is '{workload.placement}': it must be 'seed'.",
+            *("workload", "placement"),
+        )
+    if workload.rotation:
+        raise MisfitError(
+            f"The scheme '{scheme}' sends a request to several servers, which cannot take turns: "
+            f"'workload.rotation' must be false.",
+            *("workload", "rotation"),
+        )
     size = workload.key_size
     most = 256 ** min(size, _ID_BYTES)
     # Inserted keys have a range of their own, of the same size (engine/workload).

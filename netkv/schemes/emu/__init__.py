@@ -45,8 +45,9 @@ def _initial_values(spec: GenericRack, server: int) -> Iterator[tuple[str, bytes
             f"is {load.keys:,}.",
             *("workload", "keys"),
         )
-    for key in range(load.keys):
-        if _engine.owner_index(_engine.key_of_id(key), spec.lab.servers) == server:
+    for number in range(load.keys):
+        key = _engine.key_of_record(number, load.placement)
+        if _engine.owner_index(key, spec.lab.servers) == server:
             yield "nf0", _engine.initial_set(key, size, server)
 
 

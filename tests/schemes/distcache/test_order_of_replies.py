@@ -8,7 +8,7 @@ import re
 from itertools import groupby
 from pathlib import Path
 
-from netkv._engine import key_of_id
+from netkv._engine import key_of_record
 from netkv.scenarios import loader
 from netkv.sim.rack import SimRack
 
@@ -30,4 +30,4 @@ def test_replies_after_a_start_are_in_the_order_of_keys() -> None:
     ]
     several = [keys for keys in together if len(keys) > 2]
     assert len(several) > 5
-    assert all(keys == sorted(keys, key=key_of_id) for keys in several)
+    assert all(keys == sorted(keys, key=key_of_record) for keys in several)

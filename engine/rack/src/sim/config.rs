@@ -109,6 +109,12 @@ pub struct StoreModel {
     /// Number of records in the store's cache, about the most recently used.
     #[serde(default)]
     pub warm_records: usize,
+    /// A read of a record that was written since the server's first start; `None`: as any other.
+    #[serde(default)]
+    pub written_get: Option<Time>,
+    /// What a read of another record takes longer from the first write on.
+    #[serde(default)]
+    pub behind_writes_s: f64,
     /// A write.
     pub put: Time,
     /// A delete.
@@ -307,12 +313,14 @@ impl RackConfig {
             ("get", store.get),
             ("warm_get", store.warm_get.unwrap_or(store.get)),
             ("next_get", store.next_get.unwrap_or(store.get)),
+            ("written_get", store.written_get.unwrap_or(store.get)),
             ("put", store.put),
             ("delete", store.delete),
         ];
         for (name, value) in times {
             distribution(&format!("servers.store.{name}"), value)?;
         }
+        time("servers.store.behind_writes_s", store.behind_writes_s)?;
         if store.warm_records > MAX_WARM {
             return Err(format!(
                 "'servers.store.warm_records' is {}; it must be at most {MAX_WARM}.",

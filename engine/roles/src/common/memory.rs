@@ -2,7 +2,7 @@
 
 use netkv_checker::WriteId;
 use netkv_wire::{Key, Sequence};
-use netkv_workload::{KeyTable, MAX_VALUE_SIZE, ValueSize, key_id};
+use netkv_workload::{KeyTable, MAX_VALUE_SIZE, ValueSize, key_id, record_number};
 use rustc_hash::FxHashMap;
 
 use crate::{Applied, StoreCall, StoreOp, StoreResult};
@@ -106,7 +106,7 @@ impl MemoryStore {
                 }
             };
         }
-        let Some(id) = key_id(key).filter(|id| *id < self.keys) else {
+        let Some(id) = key_id(key).filter(|id| record_number(*id) < self.keys) else {
             return StoreResult::NotFound(Sequence::default());
         };
         let value = &mut self.scratch[..self.value_size.initial(id)];
@@ -143,6 +143,12 @@ impl MemoryStore {
     /// The requests whose writes are in this store, for a server that starts over it.
     pub fn applied(&self) -> &Applied {
         &self.applied
+    }
+
+    /// Whether a key has been written or deleted.
+    #[inline]
+    pub fn has_written(&self, key: &Key) -> bool {
+        self.written.get(key).is_some()
     }
 
     /// Number of keys that have been written or deleted.

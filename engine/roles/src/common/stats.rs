@@ -34,14 +34,20 @@ pub struct ClientStats {
     pub own: Counts,
     /// Latency of the completed operations in nanoseconds, from the intended start.
     pub latency: Histogram<u64>,
+    /// Latency of those for other servers than the first of a turn, if servers take turns.
+    pub latency_of_other: Option<Box<Histogram<u64>>>,
 }
 
 impl Default for ClientStats {
     fn default() -> Self {
-        let latency = Histogram::new_with_bounds(1, MAX_LATENCY, 3)
-            .expect("1 ns to 2 minutes with 3 digits are bounds of a histogram");
-        Self { counts: ClientCounts::default(), own: Counts::new(), latency }
+        let (counts, own) = (ClientCounts::default(), Counts::new());
+        Self { counts, own, latency: histogram(), latency_of_other: None }
     }
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, MAX_LATENCY, 3)
+        .expect("1 ns to 2 minutes with 3 digits are bounds of a histogram")
 }
 
 impl ClientStats {
@@ -50,6 +56,12 @@ impl ClientStats {
         self.counts = ClientCounts::default();
         self.own.clear();
         self.latency.reset();
+        self.latency_of_other = None;
+    }
+
+    /// The latency of operations for other servers than the first of a turn.
+    pub(crate) fn of_other(&mut self) -> &mut Histogram<u64> {
+        self.latency_of_other.get_or_insert_with(|| Box::new(histogram()))
     }
 }
 
@@ -60,6 +72,8 @@ counts! {
         requests,
         /// Operations that ended with an answer (a read-modify-write is one).
         completed,
+        /// Those for the first server of a turn, if servers take turns.
+        completed_of_first,
         /// Reads answered.
         reads,
         /// Writes and deletes answered.

@@ -11,7 +11,7 @@ use netkv_wire::memcached::{CLIENT_PORT, Opcode, Reply, Request, status};
 use netkv_wire::{client_ip, server_ip};
 use netkv_workload::{Arrivals, Mix, Popularity, ValueSize, Workload, WorkloadConfig, key_of};
 
-const KEYSPACE: Keyspace = Keyspace { servers: 1, racks: 1, key_size: 16 };
+const KEYSPACE: Keyspace = Keyspace::of_a_rack(1);
 const DEADLINE: Nanos = 100 * MILLISECOND;
 
 struct Rack {

@@ -44,9 +44,9 @@ class Rocksdb(Benchmark):
     """Measure processor time of RocksDB's reads and writes, by where the record is.
 
     Rows: hot records, records in the block cache, records in the page cache only, and the same
-    with memtables full of recent writes. The options are those of a published evaluation. Flushes
-    and compactions by background threads are not counted. The database is in a temporary directory
-    (TMPDIR).
+    behind a part of a memtable, and behind memtables, full of recent writes. The options are those
+    of a published evaluation. Flushes and compactions by background threads are not counted. The
+    database is in a temporary directory (TMPDIR).
     """
 
     name = "bench rocksdb"
@@ -89,7 +89,7 @@ def _tables(found: RocksdbCosts) -> list[Table]:
         (
             row.operation,
             _RECORDS[row.record],
-            str(row.filled_memtables),
+            f"{row.filled_memtables:g}",
             *(f"{each:.2f}" for each in (row.p10_us, row.median_us, row.blocks_cached)),
         )
         for row in found.rows

@@ -10,8 +10,8 @@ the order of keys, with more than a block between any two of them, so each has a
    the block cache; of records whose blocks are not, each read once. In turns with them, writes into
    a memtable that is half full: of a few hundred hot records, and of any. The writes go to a
    database of their own, or the reads would have to search their memtable.
-2. The same reads with several memtables full of recent writes to other records, which are
-   searched first; and reads of records that are in the newest memtable.
+2. The same reads with a part of one memtable, and then several memtables, full of recent writes to
+   other records, which are searched first; and reads of records that are in the newest memtable.
 
 Not counted: flushes and compactions, which threads of RocksDB do in the background. A read that is
 not in the block cache finds its block in the page cache of the kernel, and a place in the block
@@ -46,6 +46,8 @@ KEY_BYTES = 16
 BLOCK_BYTES = 4096
 BLOOM_BITS = 10
 MERGED_MEMTABLES = 16
+PARTS = (0.05, 0.33, 0.67)
+"""Parts of the first memtable that are full of writes, in further rows."""
 """Number of full memtables at which a flush begins."""
 ROUNDS = 40
 BATCH = 500
@@ -82,8 +84,9 @@ class Row(BaseModel):
     operation: Operation
     record: Record
     """Which records it is done to."""
-    filled_memtables: int
-    """Full memtables with recent writes to other records, beside the active memtable."""
+    filled_memtables: float
+    """Full memtables with recent writes to other records, beside the active memtable; or the part
+    of the active one that such writes fill."""
     operations: int
     p10_us: float
     """Processor time of one operation in microseconds: 10th percentile of the batches."""
@@ -120,7 +123,7 @@ def run(plan: Plan, progress: Progress) -> RocksdbCosts:
     with tempfile.TemporaryDirectory(prefix="netkv-rocksdb-") as folder:
         _check_space(plan, folder)
         sample = _Sample(plan)
-        filling = plan.memtables + 1 if plan.memtables else 0
+        filling = plan.memtables + len(PARTS) + 1 if plan.memtables else 0
         step = _Steps(_LOAD_STEPS + 2 + filling, progress)
         with _Store(plan, f"{folder}/reads") as store, _Store(plan, f"{folder}/writes") as written:
             store.load(sample, step)
@@ -130,14 +133,16 @@ def run(plan: Plan, progress: Progress) -> RocksdbCosts:
             store.warm(sample)
             written.write_some(sample, plan.memtable_mib * _MIB // 2)
             rows += _rows(0, [*_reads(store, sample), *_writes(written, sample)])
+            for part in PARTS if plan.memtables else ():
+                step(f"reads behind {part:.0%} of a memtable")
+                store.write_some(sample, round(part * plan.memtable_mib * _MIB))
+                rows += _rows(part, _reads_behind_writes(store, sample))
             for number in range(plan.memtables):
                 step(f"filling memtable {number + 1}")
                 store.fill_memtable(sample, number + 1)
             if plan.memtables:
                 step("reads behind full memtables")
-                store.write(sample.hot_writes, sample.random)
-                kinds = [*_reads(store, sample), store.kind("read", "in-memtable", sample.written)]
-                rows += _rows(plan.memtables, kinds)
+                rows += _rows(plan.memtables, _reads_behind_writes(store, sample))
             load_average = os.getloadavg()
     step.done()
     return RocksdbCosts(
@@ -190,7 +195,7 @@ class _Sample:
         # A quarter of the block cache each, so that nothing is evicted.
         limit = plan.block_cache_mib * _MIB // 4 // BLOCK_BYTES
         del cached[limit:], self._fresh[limit:]
-        turns = ROUNDS * (2 if plan.memtables else 1)
+        turns = ROUNDS * (2 + len(PARTS) if plan.memtables else 1)
         self.batch = min(BATCH, len(self._fresh) // turns)
         if self.batch < 1:
             raise UsageError(
@@ -391,11 +396,16 @@ def _reads(store: _Store, sample: _Sample) -> list[_Kind]:
     ]
 
 
+def _reads_behind_writes(store: _Store, sample: _Sample) -> list[_Kind]:
+    store.write(sample.hot_writes, sample.random)
+    return [*_reads(store, sample), store.kind("read", "in-memtable", sample.written)]
+
+
 def _writes(store: _Store, sample: _Sample) -> list[_Kind]:
     return [store.kind("write", "hot", sample.written), store.kind("write", "any", sample.any)]
 
 
-def _rows(filled_memtables: int, kinds: Sequence[_Kind]) -> Iterator[Row]:
+def _rows(filled_memtables: float, kinds: Sequence[_Kind]) -> Iterator[Row]:
     """Times all kinds in turns."""
     times: list[list[float]] = [[] for _ in kinds]
     cached = [0] * len(kinds)
@@ -451,5 +461,5 @@ def _differences(rows: Sequence[Row]) -> Iterator[tuple[str, Difference]]:
     yield "write any - hot", of(write, by_kind["write", "hot", 0])
     for row in rows:
         if row.filled_memtables and row.record != "in-memtable":
-            name = f"read {row.record}, {row.filled_memtables} full memtables - none"
+            name = f"read {row.record}, {row.filled_memtables:g} full memtables - none"
             yield name, of(row, by_kind[row.operation, row.record, 0])

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use netkv_roles::{
-    Actions, Applied, Frames, Keyspace, MemoryStore, Nanos, Server, ServerOptions, Work,
+    Actions, Applied, Frames, Keyspace, MemoryStore, Nanos, SECOND, Server, ServerOptions, Work,
     first_request,
 };
 use netkv_workload::{Distribution, MAX_KEYS, Random};
@@ -57,6 +57,9 @@ struct Times {
     get: Distribution,
     next_get: Distribution,
     warm_get: Distribution,
+    written_get: Option<Distribution>,
+    /// Added to a read of a record that was not written, once others were.
+    behind_writes: Nanos,
     put: Distribution,
     delete: Distribution,
     /// Whether all times are 0.
@@ -72,20 +75,47 @@ impl Times {
             .map(|time| time.distribution());
         let free = times.iter().all(|time| time.mean() == 0.0);
         let [get, next_get, warm_get, put, delete] = times;
+        let written_get = store.written_get.map(|time| time.distribution());
+        let behind_writes = (store.behind_writes_s * SECOND as f64) as Nanos;
         let host = Costs::new(host, frames);
-        Self { ideal: free && host.are_none(), host, get, next_get, warm_get, put, delete }
+        Self {
+            ideal: free && host.are_none() && written_get.is_none() && behind_writes == 0,
+            host,
+            get,
+            next_get,
+            warm_get,
+            written_get,
+            behind_writes,
+            put,
+            delete,
+        }
     }
 
     /// The time of a client's request, including one reply (`Ok`), or the time to receive another
     /// frame (`Err`).
-    fn of(&self, frame: &[u8], warmth: &mut Warmth, random: &mut Random) -> Result<Nanos, Nanos> {
+    fn of(
+        &self,
+        frame: &[u8],
+        store: &MemoryStore,
+        warmth: &mut Warmth,
+        random: &mut Random,
+    ) -> Result<Nanos, Nanos> {
         let received = self.host.receive(frame, random);
         let Some(work) = self.host.frames.work(frame) else { return Err(received) };
-        let store = match work {
+        let worked = match work {
             Work::Get(keys, key) => {
                 let warm = key.is_some_and(|key| warmth.touch(key));
                 let more = (1..keys).map(|_| self.next_get.draw(random)).sum::<Nanos>();
-                (if warm { &self.warm_get } else { &self.get }).draw(random) + more
+                let written =
+                    self.written_get.filter(|_| key.is_some_and(|it| store.has_written(&it)));
+                let first = match written {
+                    Some(time) => time.draw(random),
+                    None => {
+                        let behind = if store.written() > 0 { self.behind_writes } else { 0 };
+                        (if warm { &self.warm_get } else { &self.get }).draw(random) + behind
+                    }
+                };
+                first + more
             }
             Work::Put(key) => {
                 key.map(|key| warmth.touch(key));
@@ -96,7 +126,7 @@ impl Times {
                 self.delete.draw(random)
             }
         };
-        Ok(received + store + self.host.send_any(random))
+        Ok(received + worked + self.host.send_any(random))
     }
 }
 
@@ -195,13 +225,15 @@ impl Servers {
     pub fn admit(&mut self, timeline: &mut Timeline, server: u16, arrival: Nanos, frame: FrameId) {
         let Timeline { queue, frames, .. } = timeline;
         let node = &mut self.nodes[place(&self.places, server)];
-        let done = match self.times.of(frames.get(frame), &mut node.warmth, &mut node.random) {
-            Ok(cost) => node.cpu.take(arrival, cost),
-            Err(cost) => {
-                node.cpu.hold(arrival, cost);
-                Some(arrival + cost)
-            }
-        };
+        let done =
+            match self.times.of(frames.get(frame), &node.store, &mut node.warmth, &mut node.random)
+            {
+                Ok(cost) => node.cpu.take(arrival, cost),
+                Err(cost) => {
+                    node.cpu.hold(arrival, cost);
+                    Some(arrival + cost)
+                }
+            };
         if let Some(done) = done {
             queue.push(done, Event::Served { server, incarnation: node.incarnation, frame });
         } else {

@@ -6,15 +6,17 @@ mod judge;
 mod outcomes;
 mod schedule;
 mod staleness;
+mod threads;
 mod verification;
 
 use std::collections::VecDeque;
 
-use netkv_workload::Workload;
+use netkv_workload::{Workload, record_number};
 
 use crate::{ClientStats, Nanos};
 pub use config::ClientConfig;
 pub use judge::Judge;
+use threads::Threads;
 use verification::Verification;
 pub use verification::VerifyReport;
 
@@ -38,10 +40,12 @@ enum Phase {
 pub struct Load {
     config: ClientConfig,
     phase: Phase,
-    /// When the next operation arrives (open loop).
+    /// When the next operation arrives (open loop), or a thread starts one (throttled).
     next_arrival: Nanos,
     /// Intended starts of operations that wait (open loop).
     waiting: VecDeque<Nanos>,
+    /// Those of a throttled closed loop.
+    threads: Threads,
     /// The workload: popular keys, and the mix of operations.
     pub workload: Workload,
     /// The history, and what it shows.
@@ -61,6 +65,7 @@ impl Load {
             phase: Phase::Paused,
             next_arrival: Nanos::MAX,
             waiting: VecDeque::new(),
+            threads: Threads::default(),
             workload,
             judge: Judge::new(&config),
             verification: None,
@@ -72,7 +77,7 @@ impl Load {
     /// Whether a key has an initial value.
     #[inline]
     pub(crate) fn exists(&self, id: u64) -> bool {
-        id < self.workload.config().keys
+        record_number(id) < self.workload.config().keys
     }
 
     /// From now on reads back every key that was written.

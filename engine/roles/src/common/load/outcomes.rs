@@ -1,7 +1,7 @@
 //! Starts the operations of a load, and records how they end.
 
 use netkv_checker::WriteKind;
-use netkv_workload::{OpKind, Operation, key_id};
+use netkv_workload::{OpKind, Operation, key_id, key_of};
 
 use super::judge::Read;
 use super::{Load, Phase};
@@ -136,6 +136,7 @@ impl<O: UnderWay> Source<O> for Load {
             self.verify_ended(false);
         } else {
             self.stats.counts.lost += 1;
+            self.end_thread(operation.tag());
         }
     }
 
@@ -184,8 +185,22 @@ impl Load {
             self.verify_ended(read);
             return;
         }
+        self.end_thread(tag);
         self.stats.counts.completed += 1;
-        self.stats.latency.saturating_record(now.saturating_sub(tag.intended).max(1));
+        let latency = now.saturating_sub(tag.intended).max(1);
+        self.stats.latency.saturating_record(latency);
+        if let Some(turn) = self.workload.turn() {
+            if turn.is_of_first(&key_of(tag.number)) {
+                self.stats.counts.completed_of_first += 1;
+            } else {
+                self.stats.of_other().saturating_record(latency);
+            }
+        }
+    }
+
+    /// The thread of an operation that has ended may start the next one.
+    fn end_thread(&mut self, tag: Tag) {
+        self.threads.end(tag.intended);
     }
 
     fn verify_ended(&mut self, read: bool) {

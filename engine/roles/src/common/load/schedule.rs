@@ -2,6 +2,7 @@
 
 use netkv_workload::{Arrivals, exponential_gap};
 
+use super::threads::Threads;
 use super::{Load, Phase};
 use crate::Nanos;
 
@@ -32,14 +33,17 @@ impl Load {
         if let (Phase::Running, Arrivals::Poisson { rate }) = (self.phase, arrivals) {
             self.next_arrival = now.saturating_add(exponential_gap(random, rate));
         }
-        if self.is_closed() {
+        if let Arrivals::Throttled { threads, rate } = arrivals {
+            self.threads = Threads::new(threads, rate);
+        }
+        if !self.is_open() {
             self.discard();
         }
     }
 
     /// Queues the operations that have arrived until `now`.
     pub(super) fn arrive(&mut self, now: Nanos) {
-        while self.next_arrival <= now {
+        while self.is_open() && self.next_arrival <= now {
             let arrival = self.next_arrival;
             if self.waiting.len() < self.config.max_waiting {
                 self.waiting.push_back(arrival);
@@ -48,11 +52,16 @@ impl Load {
             }
             let rate = match self.config.arrivals {
                 Arrivals::Poisson { rate } => rate,
-                Arrivals::Closed { .. } => 0.0,
+                Arrivals::Closed { .. } | Arrivals::Throttled { .. } => 0.0,
             };
             let gap = exponential_gap(self.workload.random(), rate);
             self.next_arrival = arrival.saturating_add(gap);
         }
+    }
+
+    /// Whether operations arrive whether or not others end.
+    fn is_open(&self) -> bool {
+        matches!(self.config.arrivals, Arrivals::Poisson { .. })
     }
 
     /// Whether an operation starts whenever another one ends (closed loop).
@@ -72,6 +81,14 @@ impl Load {
         match (self.phase, self.config.arrivals) {
             (Phase::Running, Arrivals::Closed { outstanding: most }) => {
                 (outstanding < most as usize && has_room()).then_some(now)
+            }
+            (Phase::Running, Arrivals::Throttled { threads: count, .. }) => {
+                let random = self.workload.random();
+                self.threads.fill(now, count as usize, outstanding, || random.unit());
+                let room = outstanding < count as usize && has_room();
+                let starts = room && self.threads.start(now);
+                self.next_arrival = self.threads.due(now);
+                starts.then_some(now)
             }
             (Phase::Running, Arrivals::Poisson { .. }) => {
                 while let Some(&intended) = self.waiting.front() {

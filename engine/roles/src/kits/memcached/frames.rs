@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use netkv_wire::Key;
 use netkv_wire::memcached::{Opcode, Reply, Request};
-use netkv_workload::key_id;
+use netkv_workload::{key_id, record_number};
 
 use crate::{Frames, Work, read_writer};
 
@@ -49,7 +49,7 @@ impl Frames for MemcachedFrames {
             let client = u16::from_be_bytes([high, low]);
             let _ = write!(text, "{:?} {client}:{}", request.opcode, request.opaque);
             match key_of(&request).and_then(|key| key_id(&key)) {
-                Some(id) => _ = write!(text, " key {id}"),
+                Some(id) => _ = write!(text, " key {}", record_number(id)),
                 None => _ = write!(text, " key {:02x?}", request.key),
             }
             if request.cas != 0 {

@@ -21,7 +21,7 @@ pub struct Layout {
 impl Layout {
     /// The layout of the rack with these keys.
     pub(crate) const fn of(keyspace: Keyspace) -> Self {
-        let Keyspace { servers, racks, key_size } = keyspace;
+        let Keyspace { servers, racks, key_size, .. } = keyspace;
         let per_rack = if racks == 0 { 0 } else { servers.div_ceil(racks) };
         // `check` refuses what does not fit.
         let fields = if per_rack > u8::MAX as u16 { u8::MAX } else { per_rack as u8 };

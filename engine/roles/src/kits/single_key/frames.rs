@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use netkv_wire::{FrameView, KV_OFFSET, Key, Op};
-use netkv_workload::key_id;
+use netkv_workload::{key_id, record_number};
 
 use crate::{Frames, Work, read_writer};
 
@@ -43,7 +43,7 @@ impl Frames for SingleKeyFrames {
         let mut text = format!("{:?} {}:{}", frame.op(), frame.sender(), frame.request());
         match key_id(&key) {
             Some(id) => {
-                let _ = write!(text, " key {id}");
+                let _ = write!(text, " key {}", record_number(id));
             }
             None => {
                 let _ = write!(text, " key {key:02x?}");

@@ -54,7 +54,8 @@ def evaluate(
 
     Every experiment runs with several seeds. A row shows the mean and the interval in which the
     value of one further seed is expected with a probability of 99%. Points for which the paper
-    has no figure are shown as well.
+    has no figure are shown as well. Some experiments run a second time in the way the paper has
+    measured ("as published").
 
     An interrupted evaluation resumes: results of runs with the same source, program and settings
     are taken from the store.
@@ -67,18 +68,24 @@ def evaluate(
     known = evaluation.load(paper)
     chosen = [known.experiment(name) for name in experiment or []] or list(known.experiments)
     found: list[tuple[Experiment, list[Row]]] = []
-    plans = [] if source is not None else [_scenario(each, seed, seeds) for each in chosen]
-    for number, each in enumerate(chosen):
-        if source is None:
-            _print_time(number, plans, jobs)
-            measured: Measured | None = _run(each, plans[number], again, jobs)
-        else:
-            measured = _read(each, source, json)
-        if measured is None:
+    variants = [variant for each in chosen for variant in each.variants]
+    plans = [] if source is not None else [_scenario(each, seed, seeds) for each in variants]
+    left = iter(range(len(variants)))
+    for each in chosen:
+        figures: list[Measured | None] = []
+        for variant, number in zip(each.variants, left, strict=False):
+            if source is None:
+                _print_time(number, plans, jobs)
+                measured: Measured | None = _run(variant, plans[number], again, jobs)
+            else:
+                measured = _read(variant, source, json)
+            if save is not None and measured is not None:
+                notify(f"{variant.name}: figures in {measured.save(save)}")
+            figures.append(measured)
+        own, published = (*figures, None)[:2]
+        if own is None:
             continue
-        if save is not None:
-            notify(f"{each.name}: figures in {measured.save(save)}")
-        rows = evaluation.rows(each, measured)
+        rows = evaluation.rows(each, own, published)
         found.append((each, rows))
         if not json:
             from netkv.report import evaluation as report
@@ -162,29 +169,53 @@ def write_tables(file: Path, tables: Mapping[str, str]) -> None:
 
 
 def _list(json: bool) -> None:
-    from netkv import evaluation
+    """Prints the evaluations, with how near the figures that ship are to those of the papers."""
+    from dataclasses import asdict
+
+    from netkv import evaluation, resources
+    from netkv.evaluation import scores
 
     known = {name: evaluation.load(name) for name in evaluation.names()}
+    data = resources.path("evaluation")
+    found = {name: scores.of_paper(each, data) for name, each in known.items()}
     if json:
-        print_json(
+        documents = [
             {
-                "evaluations": [
-                    {"name": name, "paper": each.paper, "experiments": _names(each.experiments)}
-                    for name, each in known.items()
-                ]
+                "name": name,
+                "paper": each.paper,
+                "experiments": [
+                    {
+                        "name": own.name,
+                        "title": own.title,
+                        "source": own.source,
+                        "scores": asdict(score)
+                        if (score := found[name].get(own.name)) is not None
+                        else None,
+                    }
+                    for own in each.experiments
+                ],
             }
-        )
+            for name, each in known.items()
+        ]
+        print_json({"near": scores.NEAR, "evaluations": documents})
         return
-    out = stdout()
+    from netkv.report import evaluation as report
+
     for name, each in known.items():
-        out.print(f"{name}: {each.paper}", highlight=False, soft_wrap=True)
-        for experiment in each.experiments:
-            text = f"  {experiment.name:<28} {experiment.title} ({experiment.source})"
-            out.print(text, highlight=False, soft_wrap=True)
+        stdout().print(report.scoreboard(name, each, found[name]))
 
 
-def _names(experiments: list[Experiment]) -> list[str]:
-    return [each.name for each in experiments]
+def _published(row: Row) -> dict[str, Any] | None:
+    found = row.published
+    if found is None:
+        return None
+    return {
+        "mean": found.mean,
+        "low": found.low,
+        "high": found.high,
+        "seeds": found.seeds,
+        "difference": row.difference_as_published,
+    }
 
 
 def _document(experiment: Experiment, rows: list[Row]) -> dict[str, Any]:
@@ -204,6 +235,7 @@ def _document(experiment: Experiment, rows: list[Row]) -> dict[str, Any]:
                 "high": row.measured.high,
                 "seeds": row.measured.seeds,
                 "difference": row.difference,
+                "as_published": _published(row),
             }
             for row in rows
         ],

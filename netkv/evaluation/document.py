@@ -11,14 +11,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from netkv.evaluation.reference import MEAN, Reported
-from netkv.evaluation.rows import CONFIDENCE, Row
+from netkv.evaluation.rows import CONFIDENCE, Row, Spread
+from netkv.evaluation.scores import NEAR
 
 _MARKED = re.compile(
     r"(?P<begin><!-- evaluation: (?P<name>[a-z0-9-]+) -->\n)(?P<body>.*?)(?P<end><!-- end -->)",
     re.DOTALL,
 )
-FAR = 0.15
-"""A relative difference beyond which a cell is printed bold."""
 
 
 def bodies(text: str) -> dict[str, str]:
@@ -40,7 +39,10 @@ def markdown(rows: Sequence[Row], command: str) -> str:
     listed = any(row.listed is not None for row in rows)
     along = any(row.claim.along for row in rows)
     head = ["quantity", *(["at"] if along else []), "paper", *(["artefact"] if listed else [])]
-    head += ["netkv", f"{CONFIDENCE:.0%} of seeds", "difference"]
+    published = any(row.published is not None for row in rows)
+    spread = f"{CONFIDENCE:.0%} of seeds"
+    head += ["netkv", spread, "difference"]
+    head += ["netkv, as published", spread, "difference"] if published else []
     lines = [head, ["---", *["---:"] * (len(head) - 1)]]
     previous = None
     for row in rows:
@@ -53,8 +55,9 @@ def markdown(rows: Sequence[Row], command: str) -> str:
                 reported(row.reported, row.claim.digits),
                 *([_number(row.listed, row.claim.digits)] if listed else []),
                 _number(row.measured.mean, row.claim.digits),
-                interval(row),
-                difference(row, bold="**"),
+                interval(row.measured, row.claim.digits),
+                difference(row.difference, bold="**"),
+                *(_as_published(row) if published else []),
             ]
         )
     seeds = max(row.measured.seeds for row in rows)
@@ -75,21 +78,29 @@ def reported(value: Reported | None, digits: int) -> str:
             return f"{number:,.{digits}f}"
 
 
-def interval(row: Row) -> str:
+def interval(found: Spread, digits: int) -> str:
     """`1.41 to 1.72`; empty for one seed."""
-    low, high = row.measured.low, row.measured.high
-    if low is None or high is None:
+    if found.low is None or found.high is None:
         return ""
-    return f"{_number(low, row.claim.digits)} to {_number(high, row.claim.digits)}"
+    return f"{_number(found.low, digits)} to {_number(found.high, digits)}"
 
 
-def difference(row: Row, bold: str = "") -> str:
-    """`-11%`; with `bold` around it if it is larger than `FAR`."""
-    found = row.difference
+def difference(found: float | None, bold: str = "") -> str:
+    """`-11%`; with `bold` around it if the figure is not near the paper's."""
     if found is None:
         return ""
     text = f"{found:+.0%}"
-    return f"{bold}{text}{bold}" if abs(found) > FAR else text
+    return f"{bold}{text}{bold}" if abs(found) > NEAR else text
+
+
+def _as_published(row: Row) -> list[str]:
+    if row.published is None:
+        return ["", "", ""]
+    return [
+        _number(row.published.mean, row.claim.digits),
+        interval(row.published, row.claim.digits),
+        difference(row.difference_as_published, bold="**"),
+    ]
 
 
 def _point(row: Row) -> str:

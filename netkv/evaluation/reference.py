@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from netkv import kinds, resources, yaml_text
 from netkv.errors import UsageError, suggest
@@ -84,16 +84,41 @@ class Experiment(_Model):
     scenario: str
     changes: list[str] = Field(default_factory=list)
     """Changes of options, in the form of `--set`."""
+    as_published: list[str] | None = None
+    """Further changes with which it is run a second time, in the way the paper has measured (after
+    the evaluation's `method`); None: only once."""
     claims: Annotated[list[Claim], Field(min_length=1)]
+
+    @property
+    def variants(self) -> list[Experiment]:
+        """The experiment, and as published if it is run so too, under a name of its own."""
+        if self.as_published is None:
+            return [self]
+        changes = [*self.changes, *self.as_published]
+        update = {"name": f"{self.name}-as-published", "changes": changes, "as_published": None}
+        return [self, self.model_copy(update=update)]
 
 
 class Evaluation(_Model):
     """The evaluation of one paper."""
 
     paper: str
+    method: list[str] = Field(default_factory=list)
+    """Changes of options that model how the paper has measured, for `as_published`."""
     document: str
     """The document with its tables, as a path below `docs/`."""
     experiments: Annotated[list[Experiment], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _with_method(self) -> Evaluation:
+        experiments = [
+            each
+            if each.as_published is None
+            else each.model_copy(update={"as_published": [*self.method, *each.as_published]})
+            for each in self.experiments
+        ]
+        object.__setattr__(self, "experiments", experiments)
+        return self
 
     def experiment(self, name: str) -> Experiment:
         """The experiment with this name; raises `UsageError` with the known names."""

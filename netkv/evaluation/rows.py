@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Any
 
@@ -45,21 +45,31 @@ class Row:
     reported: Reported | None
     listed: float | None
     measured: Spread
+    published: Spread | None = None
+    """As `measured`, run in the way the paper has measured; None if it was not."""
 
     @property
     def difference(self) -> float | None:
         """Relative difference of the mean to the paper (its nearest bound if it gives a range), or
         to the artefact where the paper's text has no number; None if neither has one."""
+        return self._difference(self.measured)
+
+    @property
+    def difference_as_published(self) -> float | None:
+        """The same for `published`."""
+        return None if self.published is None else self._difference(self.published)
+
+    def _difference(self, found: Spread) -> float | None:
         match self.reported:
             case (low, high):
-                reference = min(max(self.measured.mean, low), high)
+                reference = min(max(found.mean, low), high)
             case int() | float() as number:
                 reference = float(number)
             case _:
                 if self.listed is None:
                     return None
                 reference = self.listed
-        return self.measured.mean / reference - 1 if reference else None
+        return found.mean / reference - 1 if reference else None
 
 
 def spread(values: Sequence[float]) -> Spread:
@@ -75,9 +85,19 @@ def spread(values: Sequence[float]) -> Spread:
     return Spread(math.exp(centre), math.exp(centre - half), math.exp(centre + half), n)
 
 
-def rows(experiment: Experiment, measured: Measured) -> list[Row]:
-    """All claims at all points that were run, those without a value of the paper included."""
-    return [row for claim in experiment.claims for row in _rows(claim, measured)]
+def rows(
+    experiment: Experiment, measured: Measured, published: Measured | None = None
+) -> list[Row]:
+    """All claims at all points that were run, those without a value of the paper included.
+
+    `published`: the same experiment, run as the paper has measured.
+    """
+    found = [row for claim in experiment.claims for row in _rows(claim, measured)]
+    if published is None:
+        return found
+    others = [row for claim in experiment.claims for row in _rows(claim, published)]
+    spreads = {(row.claim.name, row.point): row.measured for row in others}
+    return [replace(row, published=spreads.get((row.claim.name, row.point))) for row in found]
 
 
 def _rows(claim: Claim, measured: Measured) -> Iterator[Row]:

@@ -18,9 +18,9 @@ from netkv import evaluation
 from netkv.errors import NetkvError
 from netkv.evaluation import Experiment, Row
 from netkv.evaluation.reference import MEAN, Claim, Reported
-from netkv.evaluation.rows import CONFIDENCE
+from netkv.evaluation.rows import CONFIDENCE, Spread
 from netkv.report import style
-from netkv.report.figure import Axis, Figure, Series, plain, run_ticks
+from netkv.report.figure import Axis, Draw, Figure, Series, plain, run_ticks
 from netkv.report.metrics import option
 from netkv.report.rows import title as scheme_title
 from netkv.runs.compare import NOT_SETTINGS, flatten, settings
@@ -30,6 +30,8 @@ from netkv.scenarios.plot import Plot
 
 MIN_SEEDS = 5
 """Seeds of every scheme at every point of a figure that has the papers' points."""
+_WIDE = 100
+"""Ratio of the ends of an interval from which on it is not drawn: the others would vanish."""
 _QUANTITY = re.compile(r"(\w+)\.(\w+)(?: / (?:(\w+)\.(\w+)|(\d+)))?")
 """A metric of a scheme, alone, over a metric of another, or over a number (millions)."""
 
@@ -206,21 +208,27 @@ def _figure(experiment: Experiment, at: int, rows: Sequence[Row]) -> Figure:
         y=Axis(plain(claim.name), low=0.0),
         series=tuple(_beside(places, rows, look, bars=not numbers)),
         note=f"{experiment.source}. Error bars: where {CONFIDENCE:.0%} of further seeds are "
-        f"expected.",
+        f"expected, up to a factor of {_WIDE}.",
     )
+
+
+def _half(spread: Spread) -> float | None:
+    """Half of an interval; None without one, or if it says only that the seeds differ widely."""
+    if spread.low is None or spread.high is None or spread.high > _WIDE * spread.low:
+        return None
+    return (spread.high - spread.low) / 2
 
 
 def _beside(
     places: tuple[float, ...], rows: Sequence[Row], look: style.Style, *, bars: bool
 ) -> Iterator[Series]:
-    halves = tuple(
-        None
-        if row.measured.low is None or row.measured.high is None
-        else (row.measured.high - row.measured.low) / 2
-        for row in rows
-    )
+    halves = tuple(_half(row.measured) for row in rows)
     means = tuple(row.measured.mean for row in rows)
     yield Series("netkv", places, means, "bars" if bars else "lines", look, spread=halves)
+    published = tuple(None if row.published is None else row.published.mean for row in rows)
+    if any(value is not None for value in published):
+        kind: Draw = "points" if bars else "lines"
+        yield Series("netkv, as published", places, published, kind, look.other())
     reported = [_number(row.reported) for row in rows]
     if any(reported):
         yield Series(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, TypeVar
 
@@ -137,6 +137,10 @@ class Style:
     def marker(self) -> Marker:
         """Marker of its points."""
         return _MARKERS[(self.shape + self.variant) % len(_MARKERS)]
+
+    def other(self) -> Style:
+        """Another variant, for a second series about the same."""
+        return replace(self, variant=(self.variant + 1) % _VARIANTS)
 
     def fill(self, part: int = 0) -> str:
         """Colour of a part of a stacked bar, counted from below; `#rrggbb`."""

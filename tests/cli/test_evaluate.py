@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,13 @@ from tests.cli.commands import Netkv
 EVALUATION = """\
 paper: A paper of mine
 document: none.md
+method: [workload.placement=ycsb]
 experiments:
   - name: mine
     title: Gain over servers
     source: section 1
     scenario: {scenario}
+    as_published: ["sweep={{lab.servers: [2]}}"]
     claims:
       - name: NetCache over NoCache
         quantity: netcache.throughput_ops / nocache.throughput_ops
@@ -47,6 +50,11 @@ def test_evaluation_of_the_user_is_run_saved_and_written(
     for row in rows:
         assert row["seeds"] == 3
         assert row["low"] < row["mean"] < row["high"]
+    published = rows[0]["as_published"]
+    assert published["seeds"] == 3
+    assert published["difference"] == pytest.approx(published["mean"] / 1.5 - 1)
+    assert rows[1]["as_published"] is None
+    assert (tmp_path / "data" / "mine-as-published.json").is_file()
     assert rows[0]["difference"] == pytest.approx(rows[0]["mean"] / 1.5 - 1)
     assert rows[1]["difference"] is None
 
@@ -67,5 +75,10 @@ def test_unknown_evaluation_and_experiment_are_refused(netkv: Netkv) -> None:
 
 def test_without_a_name_the_evaluations_are_listed(netkv: Netkv) -> None:
     result = netkv("evaluate", "--json")
-    names = {each["name"]: each["experiments"] for each in result.document["evaluations"]}
-    assert "netcache-skew" in names["netcache"]
+    papers = {each["name"]: each["experiments"] for each in result.document["evaluations"]}
+    skew = next(each for each in papers["netcache"] if each["name"] == "netcache-skew")
+    own = skew["scores"]["own"]
+    assert 0 < own["near"] <= own["rows"]
+    printed = netkv("evaluate").out
+    assert re.search(rf"netcache-skew .* {own['near']} of {own['rows']}", printed)
+    assert printed.count("as published") == len(papers)

@@ -16,7 +16,6 @@ from tests.docs_site.finish import finish
 from tests.docs_site.markdown import compatible
 from tests.docs_site.navigation import omitted, page
 from tests.docs_site.rest_api import description
-from tests.docs_site.scoreboard import Score, score
 from tests.docs_site.sources import REFERENCE, Repository, documents, generated, images, nav
 
 _LINK = re.compile(r"\]\((?!https?:)([\w./-]+)(?:#[^)]*)?\)")
@@ -93,14 +92,6 @@ def test_pages_of_the_dashboards_links_exist(pages: Mapping[str, str]) -> None:
     linked = re.findall(r'docs: "([^"]+)"', (ROOT / "web/js/main.js").read_text())
     assert len(linked) == 7
     assert {f"{it}.md" for it in linked} <= set(pages)
-
-
-def test_score_counts_rows_that_have_a_figure_of_the_paper() -> None:
-    body = (
-        "\n| quantity | paper | netkv | difference |\n| --- | ---: | ---: | ---: |\n"
-        "| A | 2 | 2.1 | +5% |\n| B | 2 | 3 | **+50%** |\n| C |  | 3 |  |\n\n`a | b`, 5 seeds.\n"
-    )
-    assert score(body) == Score(rows=2, near=1)
 
 
 def test_lists_are_those_of_the_generators_dialect() -> None:

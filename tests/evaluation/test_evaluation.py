@@ -11,9 +11,10 @@ import pytest
 
 from netkv import evaluation
 from netkv.errors import NetkvError, UsageError
-from netkv.evaluation import Measured, document
+from netkv.evaluation import Measured, document, scores
 from netkv.evaluation.measured import MeasuredRun, measure, needed
 from netkv.evaluation.reference import MEAN, Experiment
+from netkv.evaluation.scores import Score, Scores
 from netkv.scenarios import loader
 from netkv.scenarios.results import CANCELLED, RunResult
 
@@ -129,6 +130,45 @@ def test_tables_go_between_their_markers_only() -> None:
     assert changed == text.replace("old", "new")
 
 
+def test_experiment_as_published_has_columns_of_its_own() -> None:
+    own = measured({0.9: [2.5, 2.5], 0.99: [4.0, 4.0]})
+    published = measured({0.9: [1.9, 1.9], 0.99: [5.0, 5.0]})
+    found = evaluation.rows(EXPERIMENT, own, published)
+    first = found[0]
+    assert first.published is not None
+    assert (first.measured.mean, first.published.mean) == pytest.approx((2.5, 1.9))
+    assert first.difference == pytest.approx(0.25)
+    assert first.difference_as_published == pytest.approx(-0.05)
+    head, _, row, *_ = document.markdown(found, "command").strip().splitlines()
+    assert head.endswith("| difference | netkv, as published | 99% of seeds | difference |")
+    assert (
+        row
+        == "| gain | 0.9 | 2.00 |  | 2.50 | 2.50 to 2.50 | **+25%** | 1.90 | 1.90 to 1.90 | -5% |"
+    )
+    # Compared: at 0.9, the mean, and at 0.99 with the artefact.
+    assert scores.of_rows(found) == Scores(Score(3, 1), Score(3, 2))
+    plain = document.markdown(evaluation.rows(EXPERIMENT, own), "command")
+    assert "published" not in plain
+
+
+def test_method_of_a_paper_is_for_experiments_that_are_run_as_published(tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    claims = "claims: [{name: x, quantity: nocache.throughput_ops}]"
+    file.write_text(
+        "paper: P\ndocument: d.md\nmethod: [duration=3]\nexperiments:\n"
+        f"- {{name: twice, title: T, source: s, scenario: quickstart, changes: [seed=2], "
+        f"as_published: [warmup=1], {claims}}}\n"
+        f"- {{name: once, title: T, source: s, scenario: quickstart, {claims}}}\n",
+        encoding="utf-8",
+    )
+    twice, once = evaluation.load(str(file)).experiments
+    own, published = twice.variants
+    assert (own.name, own.changes) == ("twice", ["seed=2"])
+    assert published.name == "twice-as-published"
+    assert published.changes == ["seed=2", "duration=3", "warmup=1"]
+    assert once.variants == [once]
+
+
 @pytest.mark.parametrize("name", evaluation.names())
 def test_the_points_of_a_paper_are_points_of_its_scenario(name: str) -> None:
     for experiment in evaluation.load(name).experiments:
@@ -158,19 +198,27 @@ def test_document_tables_match_the_data(paper: str, name: str) -> None:
     experiment = known.experiment(name)
     text = (ROOT / "docs" / known.document).read_text(encoding="utf-8")
     # 'netkv evaluate PAPER EXPERIMENT --save docs/evaluation' writes the data.
-    data = Measured.read(DATA, name)
-    assert data is not None
-    assert data.changes == experiment.changes
-    assert len(data.seeds) >= 5
-    table = document.markdown(evaluation.rows(experiment, data), f"netkv evaluate {paper} {name}")
+    variants = []
+    for variant in experiment.variants:
+        data = Measured.read(DATA, variant.name)
+        assert data is not None
+        assert data.changes == variant.changes
+        assert len(data.seeds) >= 5
+        variants.append(data)
+    rows = evaluation.rows(experiment, *variants)
+    table = document.markdown(rows, f"netkv evaluate {paper} {name}")
     assert document.bodies(text)[name] == table
 
 
 @pytest.mark.parametrize(("paper", "name"), TABLES)
 def test_data_has_every_point_with_every_seed(paper: str, name: str) -> None:
-    experiment = evaluation.load(paper).experiment(name)
+    for variant in evaluation.load(paper).experiment(name).variants:
+        check_points(variant)
+
+
+def check_points(experiment: Experiment) -> None:
     scenario = loader.load(loader.find(experiment.scenario), experiment.changes)
-    data = Measured.read(DATA, name)
+    data = Measured.read(DATA, experiment.name)
     assert data is not None
     points = [
         dict(zip(scenario.sweep, at, strict=True)) for at in product(*scenario.sweep.values())

@@ -159,3 +159,22 @@ def test_papers_points_are_beside_ours(served: Served, page: Page) -> None:
     # Its scenario is a click away, with the settings of the experiment.
     page.get_by_role("link", name="Run it with 5 seeds").click()
     expect(page.locator("#yaml")).to_have_value(re.compile(r"^repeat: 5$", re.MULTILINE))
+
+
+def test_experiment_as_published_is_beside_the_seeds(served: Served, page: Page) -> None:
+    page.goto(f"{served.url}/#/figures")
+    listed = page.get_by_role("listitem").filter(has_text="VI-B, Exp#1, figure 9")
+    expect(listed).to_have_text(
+        re.compile(r"\d+ of 48 within 15% · \d+ of 48 within 15% as published")
+    )
+    listed.get_by_role("link").click()
+    head = page.locator("#claims thead th")
+    expect(head).to_have_text(
+        [
+            *("quantity", "at", "paper", "artefact", "netkv", "99% of seeds", "difference"),
+            *("as published", "99% of seeds", "difference"),
+        ]
+    )
+    wait_for_traces(page, "plot-0", 4)
+    traced = [trace["name"] for trace in traces(page, "plot-0")]
+    assert traced == ["netkv", "netkv, as published", "paper", "artefact"]

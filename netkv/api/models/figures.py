@@ -57,6 +57,13 @@ class Looks(Model):
     """The same for the runs of all schemes that this version does not know."""
 
 
+class NearRows(Model):
+    """How many rows have a figure of the paper or its artefact, and how many are within 15%."""
+
+    rows: int
+    near: int
+
+
 class ExperimentSummary(Model):
     """An experiment of a paper's evaluation."""
 
@@ -69,6 +76,10 @@ class ExperimentSummary(Model):
     """Changes of options of the scenario, in the form of `--set`."""
     measured: bool
     """Whether this netkv has figures of its own."""
+    own: NearRows | None = None
+    """Of runs whose keys are placed by seed; null without such figures."""
+    as_published: NearRows | None = None
+    """Of runs in the way the paper has measured; null without such figures."""
 
 
 class EvaluationSummary(Model):
@@ -77,6 +88,18 @@ class EvaluationSummary(Model):
     name: str
     paper: str
     experiments: list[ExperimentSummary]
+
+
+class ClaimSpread(Model):
+    """A quantity over seeds."""
+
+    mean: float
+    low: float | None
+    """Where one further seed is expected with a probability of 99%."""
+    high: float | None
+    seeds: int
+    difference: float | None
+    """Relative difference of the mean to the paper, or to the artefact."""
 
 
 class ClaimRow(Model):
@@ -96,6 +119,8 @@ class ClaimRow(Model):
     seeds: int
     difference: float | None
     """Relative difference of the mean to the paper, or to the artefact."""
+    as_published: ClaimSpread | None = None
+    """The same, run in the way the paper has measured; null if it was not."""
     digits: int
     """Digits after the decimal point that a table shows."""
 

@@ -11,14 +11,17 @@ from netkv.api.context import Context
 from netkv.api.errors import NotFoundError
 from netkv.api.models.figures import (
     ClaimRow,
+    ClaimSpread,
     EvaluationSummary,
     ExperimentFigures,
     ExperimentSummary,
+    NearRows,
 )
 from netkv.api.parameters import Name
 from netkv.api.problems import found, responses
-from netkv.evaluation import Evaluation, Experiment, Measured, Row
+from netkv.evaluation import Evaluation, Experiment, Row, scores
 from netkv.evaluation.document import reported
+from netkv.evaluation.scores import Score
 
 
 def router(_context: Context) -> APIRouter:
@@ -73,31 +76,47 @@ def router(_context: Context) -> APIRouter:
     return routes
 
 
-def _measured(experiment: str) -> Measured | None:
-    return Measured.read(resources.path("evaluation"), experiment)
-
-
 def _experiment(paper_name: str, experiment: str) -> tuple[Evaluation, Experiment, list[Row]]:
     paper = found(evaluation.load, paper_name)
     own = found(paper.experiment, experiment)
-    measured = _measured(own.name)
-    if measured is None:
+    rows = scores.read(own, resources.path("evaluation"))
+    if rows is None:
         raise NotFoundError(
             f"There are no figures of experiment '{own.name}'. "
             f"'netkv evaluate {paper_name} {own.name}' measures them."
         )
-    return paper, own, list(evaluation.rows(own, measured))
+    return paper, own, rows
 
 
 def _summary(experiment: Experiment) -> ExperimentSummary:
-    file = resources.path("evaluation") / f"{experiment.name}.json"
+    rows = scores.read(experiment, resources.path("evaluation"))
+    found = scores.of_rows(rows or [])
     return ExperimentSummary(
         name=experiment.name,
         title=experiment.title,
         source=experiment.source,
         scenario=experiment.scenario,
         changes=experiment.changes,
-        measured=file.is_file(),
+        measured=rows is not None,
+        own=_near(found.own),
+        as_published=_near(found.published),
+    )
+
+
+def _near(score: Score) -> NearRows | None:
+    return NearRows(rows=score.rows, near=score.near) if score.rows else None
+
+
+def _published(row: Row) -> ClaimSpread | None:
+    found = row.published
+    if found is None:
+        return None
+    return ClaimSpread(
+        mean=found.mean,
+        low=found.low,
+        high=found.high,
+        seeds=found.seeds,
+        difference=row.difference_as_published,
     )
 
 
@@ -112,5 +131,6 @@ def _row(row: Row) -> ClaimRow:
         high=row.measured.high,
         seeds=row.measured.seeds,
         difference=row.difference,
+        as_published=_published(row),
         digits=row.claim.digits,
     )

@@ -161,6 +161,11 @@ export function mount(place) {
   };
 }
 
+/** How many rows are near the paper's. @param {Schemas["NearRows"] | null | undefined} rows @param {string} how */
+function near(rows, how) {
+  return rows == null ? "" : make("span", { class: "unit" }, ` · ${rows.near} of ${rows.rows} within 15%${how}`);
+}
+
 /** @param {Schemas["EvaluationSummary"]} paper */
 function paperCard({ name, paper, experiments }) {
   const items = experiments
@@ -172,6 +177,8 @@ function paperCard({ name, paper, experiments }) {
         make("a", { href: router.link(["figures", name, each.name]) }, each.title),
         " ",
         make("span", { class: "hint" }, each.source),
+        near(each.own, ""),
+        near(each.as_published, " as published"),
       ),
     );
   return make(
@@ -185,22 +192,29 @@ function paperCard({ name, paper, experiments }) {
 
 /** The table of `netkv evaluate`. @param {Schemas["ClaimRow"][]} rows */
 function claims(rows) {
+  const twice = rows.some((row) => row.as_published != null);
   const body = rows.map((row, at) => {
     const number = (/** @type {number | null} */ value) =>
       value == null
         ? ""
         : value.toLocaleString("en", { minimumFractionDigits: row.digits, maximumFractionDigits: row.digits });
+    const figures = (/** @type {Schemas["ClaimSpread"]} */ spread) => [
+      make("td", { title: spread.mean }, number(spread.mean)),
+      spread.low == null ? "" : `${number(spread.low)} to ${number(spread.high)}`,
+      spread.difference == null ? "" : `${spread.difference >= 0 ? "+" : ""}${(100 * spread.difference).toFixed(0)}%`,
+    ];
     return [
       row.quantity === rows[at - 1]?.quantity ? "" : row.quantity,
       typeof row.at === "number" ? row.at.toLocaleString("en", { maximumFractionDigits: 10 }) : String(row.at ?? ""),
       row.paper,
       number(row.artefact),
-      make("td", { title: row.mean }, number(row.mean)),
-      row.low == null ? "" : `${number(row.low)} to ${number(row.high)}`,
-      row.difference == null ? "" : `${row.difference >= 0 ? "+" : ""}${(100 * row.difference).toFixed(0)}%`,
+      ...figures(row),
+      ...(row.as_published == null ? (twice ? ["", "", ""] : []) : figures(row.as_published)),
     ];
   });
-  const found = table(["quantity", "at", "paper", "artefact", "netkv", "99% of seeds", "difference"], body);
+  const head = ["quantity", "at", "paper", "artefact", "netkv", "99% of seeds", "difference"];
+  const again = twice ? ["as published", "99% of seeds", "difference"] : [];
+  const found = table([...head, ...again], body);
   found.id = "claims";
   return found;
 }

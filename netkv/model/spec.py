@@ -234,6 +234,28 @@ class WorkloadSpec(Spec):
         return self
 
 
+def check_rotation(workload: WorkloadSpec, servers: int, duration: float) -> None:
+    """Raises `FieldError` if servers cannot take turns in this load and measured part."""
+    if not workload.rotation:
+        return
+    if not isinstance(workload.arrivals, ClosedLoop | Throttled):
+        raise FieldError(
+            "'rotation' keeps a number of requests outstanding, so it needs "
+            "'arrivals: {outstanding: ...}' or 'arrivals: {threads: ..., rate: ...}'",
+            *("workload", "arrivals"),
+        )
+    if workload.shift is not None:
+        text = "popularity cannot shift while servers take turns ('rotation')"
+        raise FieldError(text, "workload", "shift")
+    turns = servers * (2 if isinstance(workload.arrivals, Throttled) else 1)
+    if servers < 2 or duration % turns:
+        raise FieldError(
+            f"with 'workload.rotation' the {servers} servers have {turns} turns of whole seconds: "
+            f"'duration' must be a multiple of {turns}, not {duration:g}",
+            "duration",
+        )
+
+
 class GenericRack(Spec):
     """The specification of a rack and its load, whatever options its lab has."""
 

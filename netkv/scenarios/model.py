@@ -19,9 +19,16 @@ from netkv.events.event import TimelineEvent
 from netkv.events.random_faults import RandomFaults
 from netkv.model.hardware import TopologySpec
 from netkv.model.nodes import OPTIONAL, Node, kind_of
-from netkv.model.spec import HeavyTail, MultigetSize, Shift, WorkloadSpec, check_load
+from netkv.model.spec import (
+    HeavyTail,
+    MultigetSize,
+    Shift,
+    WorkloadSpec,
+    check_load,
+    check_rotation,
+)
 from netkv.options import SECONDS, Spec
-from netkv.scenarios import event_validation, rotation
+from netkv.scenarios import event_validation
 from netkv.scenarios.event_validation import FieldPath
 from netkv.scenarios.plot import Baseline, Plot
 from netkv.schemes.spec import LabSpec, RackSpec
@@ -89,7 +96,7 @@ class Scenario(Spec):
     @model_validator(mode="after")
     def _possible_load(self) -> Scenario:
         check_load(self.lab, self.workload, self.deadline)
-        rotation.check(self.workload, self.lab.servers, self.duration)
+        check_rotation(self.workload, self.lab.servers, self.duration)
         return self
 
     @model_validator(mode="after")

@@ -20,32 +20,9 @@ from statistics import fmean
 from typing import Any
 
 from netkv._engine import Histogram, owner_index
-from netkv.errors import FieldError
 from netkv.model.report import RackSample
-from netkv.model.spec import ClosedLoop, Throttled, WorkloadSpec
+from netkv.model.spec import ClosedLoop, Throttled
 from netkv.scenarios.popularity import Popularity
-
-
-def check(workload: WorkloadSpec, servers: int, duration: float) -> None:
-    """Raises `FieldError` if servers cannot take turns in this load and measured part."""
-    if not workload.rotation:
-        return
-    if not isinstance(workload.arrivals, ClosedLoop | Throttled):
-        raise FieldError(
-            "'rotation' keeps a number of requests outstanding, so it needs "
-            "'arrivals: {outstanding: ...}' or 'arrivals: {threads: ..., rate: ...}'",
-            *("workload", "arrivals"),
-        )
-    if workload.shift is not None:
-        text = "popularity cannot shift while servers take turns ('rotation')"
-        raise FieldError(text, "workload", "shift")
-    turns = servers * (2 if isinstance(workload.arrivals, Throttled) else 1)
-    if servers < 2 or duration % turns:
-        raise FieldError(
-            f"with 'workload.rotation' the {servers} servers have {turns} turns of whole seconds: "
-            f"'duration' must be a multiple of {turns}, not {duration:g}",
-            "duration",
-        )
 
 
 def busiest(hottest: Sequence[bytes], popularity: Popularity, servers: int) -> int:

@@ -98,7 +98,7 @@ def test_options_of_a_scenario_are_completed_with_their_values(shell: Shell) -> 
     assert "workload.arrivals.outstanding=" in every
     assert "lab.redis.fsync=" in every
     assert set(shell.bash(*run, "workload.arr")) == {
-        f"workload.arrivals.{name}=" for name in ("outstanding", "rate", "loss", "every")
+        f"workload.arrivals.{name}=" for name in ("outstanding", "threads", "rate", "loss", "every")
     }
     assert shell.bash(*run, "lab.execu") == [
         "lab.executor=",

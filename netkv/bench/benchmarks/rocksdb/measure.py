@@ -46,9 +46,9 @@ KEY_BYTES = 16
 BLOCK_BYTES = 4096
 BLOOM_BITS = 10
 MERGED_MEMTABLES = 16
+"""Number of full memtables at which a flush begins."""
 PARTS = (0.05, 0.33, 0.67)
 """Parts of the first memtable that are full of writes, in further rows."""
-"""Number of full memtables at which a flush begins."""
 ROUNDS = 40
 BATCH = 500
 """Operations of a batch, at most: few enough for many batches without an interruption."""

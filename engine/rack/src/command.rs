@@ -73,8 +73,8 @@ impl Command {
         serde_json::from_str(text).map_err(|error| {
             format!(
                 "This is not a command of the client: {error}. Commands are \
-                 {{\"do\": \"phase\" | \"rate\" | \"outstanding\" | \"throttle\" | \"shift\" | \"turn\" | \"hottest\" | \
-                 \"crash\", ...}}."
+                 {{\"do\": \"phase\" | \"rate\" | \"outstanding\" | \"throttle\" | \"shift\" | \
+                 \"turn\" | \"hottest\" | \"crash\", ...}}."
             )
         })
     }

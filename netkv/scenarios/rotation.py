@@ -20,6 +20,7 @@ from statistics import fmean
 from typing import Any
 
 from netkv._engine import Histogram, owner_index
+from netkv.errors import NetkvError
 from netkv.model.report import RackSample
 from netkv.model.spec import ClosedLoop, Throttled
 from netkv.scenarios.popularity import Popularity
@@ -80,10 +81,19 @@ class WholeRack:
     latency: Histogram
 
 
-def put_together(turns: Sequence[Turn]) -> WholeRack | None:
-    """The rack from all turns; None if the busiest server has completed nothing in one of them."""
-    if not all(turn.of_first and turn.seconds for turn in turns):
-        return None
+def put_together(turns: Sequence[Turn]) -> WholeRack:
+    """The rack from all turns.
+
+    Raises `NetkvError` if the busiest server has completed nothing in one of them, since the others
+    count in relation to it.
+    """
+    for turn in turns:
+        if not (turn.of_first and turn.seconds):
+            raise NetkvError(
+                f"Server {turn.first}, the busiest one, has completed no operation in its turn with "
+                f"server {turn.other}, so the whole rack cannot be put together from the turns "
+                f"('workload.rotation'). Longer turns ('duration') or a rack without faults can."
+            )
     mean = fmean(turn.of_first / turn.seconds for turn in turns)
     load = [0.0] * len(turns)
     load[turns[0].first] = fmean(turn.served_first / turn.seconds for turn in turns)
@@ -156,10 +166,9 @@ class Rotation:
     def _set_rates(self) -> None:
         """Aims each throttled turn at its share of the wanted rate."""
         assert isinstance(self._arrivals, Throttled), "only throttled turns have rates"
-        wanted, whole = self._arrivals.rate, put_together(self.saturated)
+        factor = self._arrivals.rate / put_together(self.saturated).throughput
         for turn, before in zip(self._throttled, self.saturated, strict=True):
-            share = 1.0 if whole is None else before.completed / before.seconds / whole.throughput
-            turn.rate = wanted * share
+            turn.rate = factor * before.completed / before.seconds
 
     def add(self, sample: RackSample) -> None:
         """Counts an interval of the turn that has begun."""

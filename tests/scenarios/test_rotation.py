@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from netkv import schemes
-from netkv.errors import UsageError
+from netkv._engine import key_of_record, owner_index
+from netkv.errors import NetkvError, UsageError
 from netkv.model.spec import ClosedLoop, Throttled, WorkloadSpec
 from netkv.runs import Store, StoreSink
 from netkv.scenarios import loader, popularity, rotation
@@ -63,12 +64,12 @@ def test_other_servers_count_in_proportion_to_the_busiest_ones_mean() -> None:
         Turn(1, 0, seconds=2, completed=150, of_first=100, served_first=50, served_other=40),
     ]
     whole = rotation.put_together(turns)
-    assert whole is not None
     # The busiest server completes 100 and 50 a second, so 75; the other 25 beside its 50.
     assert whole.throughput == pytest.approx(75 + 25 * 75 / 50)
     assert whole.server_load == pytest.approx([20 * 75 / 50, 50])
     turns[1].of_first = 0
-    assert rotation.put_together(turns) is None
+    with pytest.raises(NetkvError, match="Server 1, .* in its turn with server 0"):
+        rotation.put_together(turns)
 
 
 def test_each_turn_begins_at_its_time() -> None:
@@ -118,9 +119,7 @@ def test_rates_of_turns_add_up_to_the_wanted_rate() -> None:
     assert turns.commands(first)[1] == {"do": "throttle", "threads": 16, "rate": 500}
 
 
-def test_busiest_server_is_that_of_the_artefact() -> None:
-    from netkv._engine import key_of_record, owner_index
-
+def test_owner_of_the_hottest_key_is_the_busiest_server() -> None:
     hot = key_of_record(0)
     law = popularity.of(WorkloadSpec(keys=1000))
     assert rotation.busiest([hot], law, 16) == owner_index(hot, 16)

@@ -68,24 +68,25 @@ def evaluate(
     known = evaluation.load(paper)
     chosen = [known.experiment(name) for name in experiment or []] or list(known.experiments)
     found: list[tuple[Experiment, list[Row]]] = []
-    variants = [variant for each in chosen for variant in each.variants]
+    variants = [variant for each in chosen for variant in known.variants(each)]
     plans = [] if source is not None else [_scenario(each, seed, seeds) for each in variants]
-    left = iter(range(len(variants)))
+
+    def take(variant: Experiment) -> Measured | None:
+        if source is None:
+            number = variants.index(variant)
+            _print_time(number, plans, jobs)
+            measured: Measured | None = _run(variant, plans[number], again, jobs)
+        else:
+            measured = _read(variant, source, json)
+        if save is not None and measured is not None:
+            notify(f"{variant.name}: figures in {measured.save(save)}")
+        return measured
+
     for each in chosen:
-        figures: list[Measured | None] = []
-        for variant, number in zip(each.variants, left, strict=False):
-            if source is None:
-                _print_time(number, plans, jobs)
-                measured: Measured | None = _run(variant, plans[number], again, jobs)
-            else:
-                measured = _read(variant, source, json)
-            if save is not None and measured is not None:
-                notify(f"{variant.name}: figures in {measured.save(save)}")
-            figures.append(measured)
-        own, published = (*figures, None)[:2]
-        if own is None:
+        by_seed, *published = [take(variant) for variant in known.variants(each)]
+        if by_seed is None:
             continue
-        rows = evaluation.rows(each, own, published)
+        rows = evaluation.rows(each, by_seed, *published)
         found.append((each, rows))
         if not json:
             from netkv.report import evaluation as report

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from netkv import kinds, resources, yaml_text
 from netkv.errors import UsageError, suggest
@@ -89,15 +89,6 @@ class Experiment(_Model):
     the evaluation's `method`); None: only once."""
     claims: Annotated[list[Claim], Field(min_length=1)]
 
-    @property
-    def variants(self) -> list[Experiment]:
-        """The experiment, and as published if it is run so too, under a name of its own."""
-        if self.as_published is None:
-            return [self]
-        changes = [*self.changes, *self.as_published]
-        update = {"name": f"{self.name}-as-published", "changes": changes, "as_published": None}
-        return [self, self.model_copy(update=update)]
-
 
 class Evaluation(_Model):
     """The evaluation of one paper."""
@@ -109,16 +100,14 @@ class Evaluation(_Model):
     """The document with its tables, as a path below `docs/`."""
     experiments: Annotated[list[Experiment], Field(min_length=1)]
 
-    @model_validator(mode="after")
-    def _with_method(self) -> Evaluation:
-        experiments = [
-            each
-            if each.as_published is None
-            else each.model_copy(update={"as_published": [*self.method, *each.as_published]})
-            for each in self.experiments
-        ]
-        object.__setattr__(self, "experiments", experiments)
-        return self
+    def variants(self, experiment: Experiment) -> list[Experiment]:
+        """The experiment, and as published if it is run so too, under a name of its own."""
+        if experiment.as_published is None:
+            return [experiment]
+        changes = [*experiment.changes, *self.method, *experiment.as_published]
+        name = f"{experiment.name}-as-published"
+        update = {"name": name, "changes": changes, "as_published": None}
+        return [experiment, experiment.model_copy(update=update)]
 
     def experiment(self, name: str) -> Experiment:
         """The experiment with this name; raises `UsageError` with the known names."""

@@ -34,11 +34,11 @@ class Score:
 class Scores:
     """The scores of the runs by seed, and of those as published."""
 
-    own: Score = Score()
+    by_seed: Score = Score()
     published: Score = Score()
 
     def __add__(self, other: Scores) -> Scores:
-        return Scores(self.own + other.own, self.published + other.published)
+        return Scores(self.by_seed + other.by_seed, self.published + other.published)
 
 
 def of_rows(found: Sequence[Row]) -> Scores:
@@ -54,13 +54,13 @@ def of_paper(evaluation: Evaluation, data: Path) -> dict[str, Scores]:
     return {
         each.name: of_rows(found)
         for each in evaluation.experiments
-        if (found := read(each, data)) is not None
+        if (found := read(evaluation, each, data)) is not None
     }
 
 
-def read(experiment: Experiment, data: Path) -> list[Row] | None:
+def read(evaluation: Evaluation, experiment: Experiment, data: Path) -> list[Row] | None:
     """The rows of an experiment from the files of `--save`; None if there are none."""
-    own, *published = [Measured.read(data, each.name) for each in experiment.variants]
+    own, *published = [Measured.read(data, each.name) for each in evaluation.variants(experiment)]
     return None if own is None else rows(experiment, own, *published)
 
 

@@ -54,12 +54,12 @@ def scoreboard(name: str, evaluation: Evaluation, found: Mapping[str, Scores]) -
     total = sum(found.values(), Scores())
     table.add_column("experiment", footer=Text("all"))
     table.add_column("")
-    table.add_column(f"within {percent}", _near(total.own), justify="right")
+    table.add_column(f"within {percent}", _near(total.by_seed), justify="right")
     table.add_column("as published", _near(total.published), justify="right")
     for each in evaluation.experiments:
         scores = found.get(each.name, Scores())
         about = Text(f"{each.title} ({each.source})")
-        table.add_row(Text(each.name), about, _near(scores.own), _near(scores.published))
+        table.add_row(Text(each.name), about, _near(scores.by_seed), _near(scores.published))
     return table
 
 

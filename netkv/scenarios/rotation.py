@@ -90,9 +90,9 @@ def put_together(turns: Sequence[Turn]) -> WholeRack:
     for turn in turns:
         if not (turn.of_first and turn.seconds):
             raise NetkvError(
-                f"Server {turn.first}, the busiest one, has completed no operation in its turn with "
-                f"server {turn.other}, so the whole rack cannot be put together from the turns "
-                f"('workload.rotation'). Longer turns ('duration') or a rack without faults can."
+                f"Server {turn.first}, the busiest one, has completed no operation in its turn "
+                f"with server {turn.other}, so the whole rack cannot be put together from the "
+                f"turns ('workload.rotation'). Use longer turns ('duration'), or fewer faults."
             )
     mean = fmean(turn.of_first / turn.seconds for turn in turns)
     load = [0.0] * len(turns)

@@ -77,7 +77,7 @@ def test_without_a_name_the_evaluations_are_listed(netkv: Netkv) -> None:
     result = netkv("evaluate", "--json")
     papers = {each["name"]: each["experiments"] for each in result.document["evaluations"]}
     skew = next(each for each in papers["netcache"] if each["name"] == "netcache-skew")
-    own = skew["scores"]["own"]
+    own = skew["scores"]["by_seed"]
     assert 0 < own["near"] <= own["rows"]
     printed = netkv("evaluate").out
     assert re.search(rf"netcache-skew .* {own['near']} of {own['rows']}", printed)

@@ -37,7 +37,7 @@ def markdown() -> str:
         for experiment, body in bodies.items():
             about = known[experiment]
             text = f"{about.title} ({about.source})."
-            text += _near(scores[experiment].own, percent)
+            text += _near(scores[experiment].by_seed, percent)
             text += _near(scores[experiment].published, percent, ", as published")
             sections.append(f"### {experiment}\n\n{text}\n{body}")
     overview.append(("**all**", *_cells(total)))
@@ -63,7 +63,7 @@ def _near(score: Score, percent: str, how: str = "") -> str:
 def _cells(of: Scores) -> tuple[str, ...]:
     return tuple(
         cell
-        for score in (of.own, of.published)
+        for score in (of.by_seed, of.published)
         for cell in (
             *((f"{score.rows}", f"{score.near}") if score.rows else ("", "")),
             "" if score.share is None else f"{score.share:.0%}",

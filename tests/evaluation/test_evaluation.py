@@ -161,12 +161,13 @@ def test_method_of_a_paper_is_for_experiments_that_are_run_as_published(tmp_path
         f"- {{name: once, title: T, source: s, scenario: quickstart, {claims}}}\n",
         encoding="utf-8",
     )
-    twice, once = evaluation.load(str(file)).experiments
-    own, published = twice.variants
+    known = evaluation.load(str(file))
+    twice, once = known.experiments
+    own, published = known.variants(twice)
     assert (own.name, own.changes) == ("twice", ["seed=2"])
     assert published.name == "twice-as-published"
     assert published.changes == ["seed=2", "duration=3", "warmup=1"]
-    assert once.variants == [once]
+    assert known.variants(once) == [once]
 
 
 @pytest.mark.parametrize("name", evaluation.names())
@@ -199,7 +200,7 @@ def test_document_tables_match_the_data(paper: str, name: str) -> None:
     text = (ROOT / "docs" / known.document).read_text(encoding="utf-8")
     # 'netkv evaluate PAPER EXPERIMENT --save docs/evaluation' writes the data.
     variants = []
-    for variant in experiment.variants:
+    for variant in known.variants(experiment):
         data = Measured.read(DATA, variant.name)
         assert data is not None
         assert data.changes == variant.changes
@@ -212,7 +213,8 @@ def test_document_tables_match_the_data(paper: str, name: str) -> None:
 
 @pytest.mark.parametrize(("paper", "name"), TABLES)
 def test_data_has_every_point_with_every_seed(paper: str, name: str) -> None:
-    for variant in evaluation.load(paper).experiment(name).variants:
+    known = evaluation.load(paper)
+    for variant in known.variants(known.experiment(name)):
         check_points(variant)
 
 

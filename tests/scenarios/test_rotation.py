@@ -68,7 +68,7 @@ def test_other_servers_count_in_proportion_to_the_busiest_ones_mean() -> None:
     assert whole.throughput == pytest.approx(75 + 25 * 75 / 50)
     assert whole.server_load == pytest.approx([20 * 75 / 50, 50])
     turns[1].of_first = 0
-    with pytest.raises(NetkvError, match="Server 1, .* in its turn with server 0"):
+    with pytest.raises(NetkvError, match=r"Server 1, .* in its turn with server 0"):
         rotation.put_together(turns)
 
 

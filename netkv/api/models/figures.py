@@ -76,7 +76,7 @@ class ExperimentSummary(Model):
     """Changes of options of the scenario, in the form of `--set`."""
     measured: bool
     """Whether this netkv has figures of its own."""
-    own: NearRows | None = None
+    by_seed: NearRows | None = None
     """Of runs whose keys are placed by seed; null without such figures."""
     as_published: NearRows | None = None
     """Of runs in the way the paper has measured; null without such figures."""

@@ -35,7 +35,7 @@ def router(_context: Context) -> APIRouter:
             EvaluationSummary(
                 name=name,
                 paper=paper.paper,
-                experiments=[_summary(each) for each in paper.experiments],
+                experiments=[_summary(paper, each) for each in paper.experiments],
             )
             for name in evaluation.names()
             for paper in [evaluation.load(name)]
@@ -49,7 +49,7 @@ def router(_context: Context) -> APIRouter:
         paper, own, rows = _experiment(evaluation_name, experiment)
         return ExperimentFigures(
             paper=paper.paper,
-            experiment=_summary(own),
+            experiment=_summary(paper, own),
             command=f"netkv evaluate {evaluation_name} {experiment}",
             rows=[_row(row) for row in rows],
             figures=[figure_files.plotted(each) for each in papers.figures(own, rows)],
@@ -79,7 +79,7 @@ def router(_context: Context) -> APIRouter:
 def _experiment(paper_name: str, experiment: str) -> tuple[Evaluation, Experiment, list[Row]]:
     paper = found(evaluation.load, paper_name)
     own = found(paper.experiment, experiment)
-    rows = scores.read(own, resources.path("evaluation"))
+    rows = scores.read(paper, own, resources.path("evaluation"))
     if rows is None:
         raise NotFoundError(
             f"There are no figures of experiment '{own.name}'. "
@@ -88,8 +88,8 @@ def _experiment(paper_name: str, experiment: str) -> tuple[Evaluation, Experimen
     return paper, own, rows
 
 
-def _summary(experiment: Experiment) -> ExperimentSummary:
-    rows = scores.read(experiment, resources.path("evaluation"))
+def _summary(paper: Evaluation, experiment: Experiment) -> ExperimentSummary:
+    rows = scores.read(paper, experiment, resources.path("evaluation"))
     found = scores.of_rows(rows or [])
     return ExperimentSummary(
         name=experiment.name,
@@ -98,7 +98,7 @@ def _summary(experiment: Experiment) -> ExperimentSummary:
         scenario=experiment.scenario,
         changes=experiment.changes,
         measured=rows is not None,
-        own=_near(found.own),
+        by_seed=_near(found.by_seed),
         as_published=_near(found.published),
     )
 

@@ -177,7 +177,7 @@ function paperCard({ name, paper, experiments }) {
         make("a", { href: router.link(["figures", name, each.name]) }, each.title),
         " ",
         make("span", { class: "hint" }, each.source),
-        near(each.own, ""),
+        near(each.by_seed, ""),
         near(each.as_published, " as published"),
       ),
     );

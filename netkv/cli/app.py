@@ -24,7 +24,7 @@ _SECTIONS: dict[str, dict[str, str]] = {
         "scenario": "scenario:app",
         "scheme": "scheme:app",
         "runs": "runs:app",
-        "evaluate": "evaluate:evaluate",
+        "reproduce": "reproduce:reproduce",
         "soak": "soak:soak",
     },
     "Labs that stay up": {

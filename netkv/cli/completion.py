@@ -58,6 +58,23 @@ def scenarios(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: AR
 
 
 @_safe
+def evaluations(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
+    """The papers and experiments that `netkv reproduce` takes, and .yaml files."""
+    import re
+
+    from netkv import resources
+
+    files = sorted(resources.path("papers").glob("*.yaml"))
+    names = ["all", *(file.stem for file in files)]
+    for file in files:
+        # Read as text: the user waits, and a parser of YAML takes longer than all the rest.
+        names += re.findall(r"^  - name: (\S+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    yield from names
+    if not any(name.startswith(incomplete) for name in names):
+        yield from _files(incomplete, (".yaml", ".yml"))
+
+
+@_safe
 def schemes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
     """Every scheme."""
     from netkv.schemes import all_schemes

@@ -53,6 +53,17 @@ def scenario(title: str) -> Iterator[ShownScenario]:
 
 
 @contextmanager
+def pool(title: str) -> Iterator[Callable[[State], None]]:
+    """Shows the progress of many scenarios together, without a line for each run."""
+    notify(title)
+    if not sys.stderr.isatty():
+        yield _PoolLines()
+        return
+    with bars() as shown:
+        yield _Bars(shown).state
+
+
+@contextmanager
 def steps() -> Iterator[Callable[[int, int, str], None]]:
     """Progress of a benchmark; call it with the step (from 0), the number of steps, and a label.
 
@@ -216,6 +227,20 @@ class _Lines:
             for run in now.runs
         )
         notify(f"{how_far(now.fraction, now.left_seconds)} ({done}{runs})")
+
+
+class _PoolLines:
+    """A line every `EVERY_S`."""
+
+    def __init__(self) -> None:
+        self._shown_at = time.monotonic()
+
+    def __call__(self, now: State) -> None:
+        if time.monotonic() - self._shown_at < EVERY_S or not now.runs:
+            return
+        self._shown_at = time.monotonic()
+        far = how_far(now.fraction, now.left_seconds)
+        notify(f"{far} ({now.done} of {now.total} runs done)")
 
 
 class _Bars:

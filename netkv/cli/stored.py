@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -73,6 +74,56 @@ def run_stored(
         if (loss := sink.loss) is not None:
             result = result.model_copy(update={"not_stored": loss})
         return Stored(result, sink.group, _records(result, store, sink))
+
+
+def run_pool(
+    title: str,
+    scenarios: Sequence[Scenario],
+    on_result: Callable[[int, ScenarioResult], None],
+    *,
+    jobs: int,
+    history: History,
+    resume: bool = True,
+) -> None:
+    """Runs simulated scenarios in one pool with progress on stderr, and stores each in a group.
+
+    `on_result` gets the number of a scenario and its result as soon as it has ended. With `resume`,
+    runs whose results are in the store are not repeated.
+    """
+    import asyncio
+
+    from netkv.cli import progress
+    from netkv.runs import Store, StoreSink, walltime
+    from netkv.scenarios.runner import Job, run_scenarios
+
+    with Store() as store:
+        store.check_writable()
+        sinks = [StoreSink(store, warn=notify) for _ in scenarios]
+        expected = [walltime.phases_of_runs(each, history) for each in scenarios]
+        work = [
+            Job(scenario, sink, phases)
+            for scenario, sink, phases in zip(scenarios, sinks, expected, strict=True)
+        ]
+        try:
+            with ExitStack() as open_sinks, progress.pool(title) as on_state:
+                for sink in sinks:
+                    open_sinks.enter_context(sink)
+                asyncio.run(
+                    run_scenarios(
+                        work,
+                        on_result,
+                        finished=store.result if resume else lambda _: None,
+                        processes=jobs,
+                        on_state=on_state,
+                    )
+                )
+        except KeyboardInterrupt:
+            done = sum(len(sink.finished) for sink in sinks)
+            notify(f"Interrupted. {done} runs had ended and are stored; the same command resumes.")
+            raise
+        for sink in sinks:
+            if (loss := sink.loss) is not None:
+                notify(f"The store lacks {loss.runs} runs of {sink.group}: {loss.reason}")
 
 
 def _records(result: ScenarioResult, store: Store, sink: StoreSink) -> list[RunRecord]:

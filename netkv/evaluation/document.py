@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from netkv.evaluation.reference import MEAN, Reported
-from netkv.evaluation.rows import CONFIDENCE, Row, Spread
-from netkv.evaluation.scores import NEAR
+from netkv.evaluation.reference import MEAN, Kind, Reported
+from netkv.evaluation.rows import CONFIDENCE, Judged, Row, Spread
 
 _MARKED = re.compile(
     r"(?P<begin><!-- evaluation: (?P<name>[a-z0-9-]+) -->\n)(?P<body>.*?)(?P<end><!-- end -->)",
@@ -56,7 +55,7 @@ def markdown(rows: Sequence[Row], command: str) -> str:
                 *([_number(row.listed, row.claim.digits)] if listed else []),
                 _number(row.measured.mean, row.claim.digits),
                 interval(row.measured, row.claim.digits),
-                difference(row.difference, bold="**"),
+                verdict(row.by_seed, row.kind, bold="**"),
                 *(_as_published(row) if published else []),
             ]
         )
@@ -85,12 +84,25 @@ def interval(found: Spread, digits: int) -> str:
     return f"{_number(found.low, digits)} to {_number(found.high, digits)}"
 
 
-def difference(found: float | None, bold: str = "") -> str:
-    """`-11%`; with `bold` around it if the figure is not near the paper's."""
-    if found is None:
-        return ""
-    text = f"{found:+.0%}"
-    return f"{bold}{text}{bold}" if abs(found) > NEAR else text
+def verdict(found: Judged, kind: Kind, bold: str = "") -> str:
+    """`-11%`, `holds`, with what the figure is worth unless it is a prediction; with `bold` around
+    what is not near the paper's, or does not hold."""
+    if found.difference is not None:
+        text, far = f"{found.difference:+.0%}", found.verdict != "near"
+    elif found.holds is not None:
+        text, far = "holds" if found.holds else "does not hold", not found.holds
+    else:
+        text, far = "", False
+    marked = f"{bold}{text}{bold}" if far else text
+    return ", ".join(filter(None, (marked, _KINDS[kind])))
+
+
+_KINDS: dict[Kind, str] = {
+    "predicted": "",
+    "calibrated": "calibrated",
+    "fixed": "fixed by the set-up",
+    "other": "another quantity",
+}
 
 
 def _as_published(row: Row) -> list[str]:
@@ -99,7 +111,7 @@ def _as_published(row: Row) -> list[str]:
     return [
         _number(row.published.mean, row.claim.digits),
         interval(row.published, row.claim.digits),
-        difference(row.difference_as_published, bold="**"),
+        verdict(row.as_published, row.kind, bold="**"),
     ]
 
 

@@ -8,16 +8,27 @@ at each point of the sweep. Points without a value of the paper are shown as wel
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from netkv import kinds, resources, yaml_text
 from netkv.errors import UsageError, suggest
+from netkv.evaluation import words
 from netkv.scenarios import thresholds
 
-Reported = float | tuple[float, float] | str
-"""A number, a range, or the paper's words ("about equal")."""
+
+def _known(value: str) -> str:
+    if words.phrase(value) is None and not words.is_remark(value):
+        raise ValueError(f"the words '{value}' cannot be checked; known are {words.KNOWN}")
+    return value
+
+
+Reported = float | tuple[float, float] | Annotated[str, AfterValidator(_known)]
+"""A number, a range, or the paper's words ("about equal", see `words`)."""
+Kind = Literal["predicted", "calibrated", "fixed", "other"]
+"""What a figure of netkv is worth beside the paper's: nothing was fitted to it; constants were
+calibrated on it; the set-up fixes it; it measures something else, so there is no difference."""
 Point = Annotated[Any, BeforeValidator(lambda key: yaml_text.scalar(str(key)))]
 """A value of a swept option, as a key of YAML: those are texts."""
 MEAN = "mean"
@@ -58,6 +69,27 @@ class Claim(_Model):
     """Figures in the paper's text, by value of `along` (and `mean`)."""
     artefact: float | dict[Point, float] | None = None
     """Mean over the rounds that the published artefact lists, by value of `along`."""
+    kind: Kind | dict[Point, Kind] = "predicted"
+    """What netkv's figures are worth, by value of `along` where they differ in that; those points
+    that it does not name are predicted."""
+    headline: bool = False
+    """Whether abstract or conclusion of the paper state it."""
+    cause: str | None = None
+    """Why rows differ from the paper, in one sentence."""
+    cause_shown_by: str | None = None
+    """The experiment or command that shows the cause."""
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether it compares two schemes or points: then 1 means that they are equal."""
+        if self.over is not None:
+            return True
+        found = list(thresholds.compile_quantity(self.quantity).metrics())
+        return len({scheme for scheme, _ in found}) == 2 and len({name for _, name in found}) == 1
+
+    def kind_at(self, point: Any) -> Kind:
+        """The kind of its row at a point of `along`."""
+        return self.kind.get(point, "predicted") if isinstance(self.kind, dict) else self.kind
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -87,6 +119,12 @@ class Experiment(_Model):
     as_published: list[str] | None = None
     """Further changes with which it is run a second time, in the way the paper has measured (after
     the evaluation's `method`); None: only once."""
+    variant: bool = False
+    """Whether it shows what a constant does to another experiment; its rows do not count."""
+    control: bool = False
+    """Whether it must miss the paper's figures, since what they need is taken away."""
+    quick: list[str] | None = None
+    """Further changes with which it is run by `--quick`; None: it is not."""
     claims: Annotated[list[Claim], Field(min_length=1)]
 
 

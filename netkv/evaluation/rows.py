@@ -9,18 +9,23 @@ quantities are positive: m * exp(±t s sqrt(1 + 1/n)), with Student's t for n - 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, Literal
 
 from netkv.errors import NetkvError
+from netkv.evaluation import words
 from netkv.evaluation.measured import Measured, key
-from netkv.evaluation.reference import MEAN, Claim, Experiment, Reported
+from netkv.evaluation.reference import MEAN, Claim, Experiment, Kind, Reported
+from netkv.evaluation.words import NEAR
 from netkv.scenarios import thresholds
 from netkv.scenarios.statistics import student_t
 
 CONFIDENCE = 0.99
+
+Verdict = Literal["near", "direction", "differs"]
+"""Of a number: within 15%; farther, but a ratio on the paper's side of 1; neither."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,19 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """A figure of netkv beside that of the paper, or its artefact."""
+
+    difference: float | None = None
+    """Relative difference to the paper (to the nearest bound if it gives a range), or to the
+    artefact where the paper's text has no number; None if neither has one."""
+    verdict: Verdict | None = None
+    """On the difference; None without one."""
+    holds: bool | None = None
+    """Whether the paper's words hold; None without words."""
+
+
+@dataclass(frozen=True)
 class Row:
     """One claim at one point."""
 
@@ -45,31 +63,32 @@ class Row:
     reported: Reported | None
     listed: float | None
     measured: Spread
+    by_seed: Judged = Judged()
+    """`measured` beside the paper."""
     published: Spread | None = None
     """As `measured`, run in the way the paper has measured; None if it was not."""
+    as_published: Judged = Judged()
+    """`published` beside the paper."""
 
     @property
-    def difference(self) -> float | None:
-        """Relative difference of the mean to the paper (its nearest bound if it gives a range), or
-        to the artefact where the paper's text has no number; None if neither has one."""
-        return self._difference(self.measured)
+    def kind(self) -> Kind:
+        """What netkv's figure is worth."""
+        return self.claim.kind_at(self.point)
 
     @property
-    def difference_as_published(self) -> float | None:
-        """The same for `published`."""
-        return None if self.published is None else self._difference(self.published)
+    def alike(self) -> Judged:
+        """Like with like: in the way the paper has measured, if it was run so."""
+        return self.by_seed if self.published is None else self.as_published
 
-    def _difference(self, found: Spread) -> float | None:
+    def reference(self, value: float) -> float | None:
+        """What `value` is compared with: a number of the paper, or of its artefact."""
         match self.reported:
             case (low, high):
-                reference = min(max(found.mean, low), high)
+                return min(max(value, low), high)
             case int() | float() as number:
-                reference = float(number)
+                return float(number)
             case _:
-                if self.listed is None:
-                    return None
-                reference = self.listed
-        return found.mean / reference - 1 if reference else None
+                return self.listed
 
 
 def spread(values: Sequence[float]) -> Spread:
@@ -96,33 +115,54 @@ def rows(
     if published is None:
         return found
     others = [row for claim in experiment.claims for row in _rows(claim, published)]
-    spreads = {(row.claim.name, row.point): row.measured for row in others}
-    return [replace(row, published=spreads.get((row.claim.name, row.point))) for row in found]
+    again = {(row.claim.name, row.point): row for row in others}
+    return [_beside(row, again.get((row.claim.name, row.point))) for row in found]
 
 
-def _rows(claim: Claim, measured: Measured) -> Iterator[Row]:
+def _beside(row: Row, published: Row | None) -> Row:
+    if published is None:
+        return row
+    return replace(row, published=published.measured, as_published=published.by_seed)
+
+
+def _rows(claim: Claim, measured: Measured) -> list[Row]:
     if claim.along is None:
-        yield _row(claim, None, _by_seed(claim, measured, claim.at))
-        return
+        return _judged(claim, [(None, _by_seed(claim, measured, claim.at))])
     points = list(dict.fromkeys(run.params[claim.along] for run in measured.runs))
     found = {point: _by_seed(claim, measured, {**claim.at, claim.along: point}) for point in points}
-    for point, by_seed in found.items():
-        yield _row(claim, point, by_seed)
+    values = list(found.items())
     if claim.mean:
         seeds = [set(by_seed) for by_seed in found.values()]
         common = sorted(set.intersection(*seeds))
         means = {seed: fmean(by_seed[seed] for by_seed in found.values()) for seed in common}
-        yield _row(claim, MEAN, means)
+        values.append((MEAN, means))
+    return _judged(claim, values)
 
 
-def _row(claim: Claim, point: Any, by_seed: Mapping[int, float]) -> Row:
-    return Row(
-        claim=claim,
-        point=point,
-        reported=claim.reported(point),
-        listed=claim.listed(point),
-        measured=spread(list(by_seed.values())),
+def _judged(claim: Claim, found: Sequence[tuple[Any, Mapping[int, float]]]) -> list[Row]:
+    spreads = [spread(list(by_seed.values())) for _, by_seed in found]
+    along = [each.mean for (point, _), each in zip(found, spreads, strict=True) if point != MEAN]
+    made = []
+    for at, ((point, _), each) in enumerate(zip(found, spreads, strict=True)):
+        row = Row(claim, point, claim.reported(point), claim.listed(point), each)
+        made.append(replace(row, by_seed=_judge(row, each.mean, along, at)))
+    return made
+
+
+def _judge(row: Row, value: float, along: Sequence[float], at: int) -> Judged:
+    if row.kind == "other":
+        return Judged()
+    said = words.phrase(row.reported) if isinstance(row.reported, str) else None
+    holds = None if said is None or row.point == MEAN else said.holds(along, at)
+    reference = row.reference(value)
+    if not reference:
+        return Judged(holds=holds)
+    difference = value / reference - 1
+    same_side = row.claim.is_ratio and (value - 1) * (reference - 1) > 0
+    verdict: Verdict = (
+        "near" if abs(difference) <= NEAR else "direction" if same_side else "differs"
     )
+    return Judged(difference, verdict, holds)
 
 
 def _by_seed(claim: Claim, measured: Measured, at: Mapping[str, Any]) -> dict[int, float]:

@@ -10,8 +10,9 @@ from rich.text import Text
 
 from netkv.evaluation import document
 from netkv.evaluation.reference import Evaluation, Experiment
-from netkv.evaluation.rows import CONFIDENCE, Row, Spread
-from netkv.evaluation.scores import NEAR, Score, Scores
+from netkv.evaluation.rows import CONFIDENCE, Judged, Row, Spread
+from netkv.evaluation.scores import MOVED, Count, Score, Scores, total
+from netkv.evaluation.words import NEAR
 
 
 def table(experiment: Experiment, rows: Sequence[Row]) -> Table:
@@ -35,45 +36,83 @@ def table(experiment: Experiment, rows: Sequence[Row]) -> Table:
             Text("" if row.point is None else str(row.point)),
             Text(document.reported(row.reported, digits)),
             Text("" if row.listed is None else f"{row.listed:,.{digits}f}"),
-            *_figures(row.measured, row.difference, digits),
-            *(_figures(row.published, row.difference_as_published, digits) if published else ()),
+            *_figures(row, row.measured, row.by_seed),
+            *(_figures(row, row.published, row.as_published) if published else ()),
         )
     return found
 
 
 def scoreboard(name: str, evaluation: Evaluation, found: Mapping[str, Scores]) -> Table:
-    """How many rows of each experiment are near the paper's figures, and of all together."""
-    percent = f"{NEAR:.0%}"
-    table = Table(
-        title=f"{name}: {evaluation.paper}",
+    """How many claims of each experiment agree with the paper's, and of all together."""
+    own = total(evaluation, found)
+    made = _board(f"{name}: {evaluation.paper}", own)
+    for each in evaluation.experiments:
+        scores = found.get(each.name, Scores())
+        about = Text(f"{each.title} ({each.source})")
+        beside = "control, must differ" if each.control else "variant, not counted"
+        if each.variant or each.control:
+            about.append(f", {beside}", style="dim")
+        made.add_row(Text(each.name), about, *_cells(scores))
+    return made
+
+
+def overview(found: Mapping[str, Scores]) -> Table:
+    """A line for each evaluation, and one for all of them."""
+    made = _board("All papers", sum(found.values(), Scores()))
+    made.caption_justify = "left"
+    made.caption = (
+        f"Of rows with a number of the paper or its artefact, those within {NEAR:.0%}. Like with "
+        "like: as published where it was run so, else by seed. Direction only: farther, but a "
+        "ratio on the paper's side of 1. Text: numbers that the text states. Words: those that "
+        f"hold. Control: the rows that would be near if the papers' figures were {MOVED - 1:.0%} "
+        "larger."
+    )
+    for name, scores in found.items():
+        made.add_row(Text(name), Text(), *_cells(scores))
+    return made
+
+
+def _board(title: str, footer: Scores) -> Table:
+    made = Table(
+        title=title,
         title_justify="left",
         title_style="bold",
         box=box.SIMPLE_HEAD,
         show_footer=True,
     )
-    total = sum(found.values(), Scores())
-    table.add_column("experiment", footer=Text("all"))
-    table.add_column("")
-    table.add_column(f"within {percent}", _near(total.by_seed), justify="right")
-    table.add_column("as published", _near(total.published), justify="right")
-    for each in evaluation.experiments:
-        scores = found.get(each.name, Scores())
-        about = Text(f"{each.title} ({each.source})")
-        table.add_row(Text(each.name), about, _near(scores.by_seed), _near(scores.published))
-    return table
+    made.add_column("experiment", footer=Text("all"))
+    made.add_column("")
+    heads = ("by seed", "as published", "like with like", "direction only", "text", "words")
+    for head, cell in zip((*heads, "control"), _cells(footer), strict=True):
+        made.add_column(head, cell, justify="right")
+    return made
 
 
-def _near(score: Score) -> Text:
-    return Text(f"{score.near} of {score.rows}" if score.rows else "")
+def _cells(found: Scores) -> list[Text]:
+    alike: Score = found.alike
+    return [
+        _near(found.by_seed.figures),
+        _near(found.published.figures),
+        _near(alike.figures),
+        Text(f"{alike.direction or ''}"),
+        _near(alike.text),
+        _near(alike.words),
+        _near(alike.moved),
+    ]
 
 
-def _figures(spread: Spread | None, difference: float | None, digits: int) -> list[Text]:
+def _near(count: Count) -> Text:
+    return Text(f"{count.near} of {count.rows}" if count.rows else "")
+
+
+def _figures(row: Row, spread: Spread | None, judged: Judged) -> list[Text]:
     """Mean, interval and difference."""
     if spread is None:
         return [Text()] * 3
-    far = difference is not None and abs(difference) > NEAR
+    digits = row.claim.digits
+    far = judged.verdict in ("direction", "differs") or judged.holds is False
     return [
         Text(f"{spread.mean:,.{digits}f}"),
         Text(document.interval(spread, digits)),
-        Text(document.difference(difference), style="bold red" if far else ""),
+        Text(document.verdict(judged, row.kind), style="bold red" if far else ""),
     ]

@@ -13,7 +13,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netkv import schemes
 from netkv.errors import NetkvError, UsageError, of_disk
@@ -321,14 +321,26 @@ def _live_id(scheme: str) -> str:
     return f"{stamp}-{scheme}-{secrets.token_hex(3)}"
 
 
-def _sim_id(planned: PlannedRun, origin: Provenance) -> str:
-    """The id of a simulated run: a hash of everything that determines its result, and of its place
-    in a sweep. It does not depend on the other runs of its scenario, nor on how it is shown."""
-    document = {
+def same_result(planned: PlannedRun) -> str:
+    """A text that two simulated runs of the same netkv have in common if their results are the
+    same."""
+    return json.dumps(_determined_by(planned), sort_keys=True)
+
+
+def _determined_by(planned: PlannedRun) -> dict[str, Any]:
+    return {
         "scenario": planned.scenario.model_dump(mode="json", exclude=_NOT_OF_A_RUN),
         "scheme": planned.scheme,
         "params": planned.params,
         "seed": planned.seed,
+    }
+
+
+def _sim_id(planned: PlannedRun, origin: Provenance) -> str:
+    """The id of a simulated run: a hash of everything that determines its result, and of its place
+    in a sweep. It does not depend on the other runs of its scenario, nor on how it is shown."""
+    document = {
+        **_determined_by(planned),
         # The figures, since 'this-machine' and files change with each calibration.
         "profile": profiles.of(planned.scenario.lab).model_dump(mode="json"),
         "program": origin.program_hash,

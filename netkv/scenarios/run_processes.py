@@ -37,24 +37,26 @@ async def run_in_processes(
     processes: int,
     *,
     threads: int,
-    sink: RunSink | None,
+    sinks: Sequence[RunSink | None],
     on_progress: Callable[[Progress], None],
     finished: Callable[[str], RunResult | None],
+    on_result: Callable[[int, RunResult], None],
     on_step: Callable[[Step], None] = lambda _: None,
-) -> list[RunResult]:
-    """Executes runs in so many processes, each with so many threads. Returns the results in the
-    order of the plan.
+) -> None:
+    """Executes runs in so many processes, each with so many threads.
+
+    `sinks` has that of each run. `on_result` gets the index of a run and its result.
 
     When it is cancelled, or when a run raises an error, the other runs are interrupted.
     """
-    results: dict[int, RunResult] = {}
     waiting = iter(enumerate(planned))
 
     async def work() -> None:
-        process = _Process(threads, sink, on_progress, finished, on_step)
+        process = _Process(threads, on_progress, finished, on_step)
         try:
             for index, each in waiting:
-                results[index] = await process.run(each, index, len(planned))
+                result = await process.run(each, index, len(planned), sinks[index])
+                on_result(index, result)
         finally:
             process.close()
 
@@ -65,7 +67,6 @@ async def run_in_processes(
     except BaseExceptionGroup as failures:
         # All runs of an impossible scenario fail with the same error.
         raise failures.exceptions[0] from None
-    return [results[index] for index in range(len(planned))]
 
 
 class RunCrashedError(Exception):
@@ -78,13 +79,13 @@ class _Process:
     def __init__(
         self,
         threads: int,
-        sink: RunSink | None,
         on_progress: Callable[[Progress], None],
         finished: Callable[[str], RunResult | None],
         on_step: Callable[[Step], None],
     ) -> None:
         self._threads = threads
-        self._sink = sink
+        self._sink: RunSink | None = None
+        """That of the run that is executed."""
         self._on_progress = on_progress
         self._finished = finished
         self._on_step = on_step
@@ -92,8 +93,11 @@ class _Process:
         self._started: RunStart | None = None
         """The run that has begun and not ended."""
 
-    async def run(self, planned: PlannedRun, index: int, count: int) -> RunResult:
+    async def run(
+        self, planned: PlannedRun, index: int, count: int, sink: RunSink | None
+    ) -> RunResult:
         """Executes a run. If the process dies, the run has failed, and the next gets a new one."""
+        self._sink = sink
         if self._worker is None:
             self._worker = WorkerProcess(_work)
         self._worker.send((planned, index, count, self._threads))

@@ -273,12 +273,17 @@ def test_comparison_uses_the_requested_baseline(served: Served) -> None:
 def test_evaluations_of_papers_are_beside_their_figures(served: Served) -> None:
     papers = get(f"{served.url}/api/v1/evaluations").json()
     (netcache,) = [paper for paper in papers if paper["name"] == "netcache"]
-    assert netcache["experiments"][0]["measured"]
+    first = netcache["experiments"][0]
+    assert first["measured"]
+    assert first["counted"]
+    assert 0 < first["scores"]["alike"]["near"] <= netcache["scores"]["alike"]["rows"]
     url = f"{served.url}/api/v1/evaluations/netcache/netcache-skew"
     found = get(url).json()
     row = found["rows"][1]
     assert (row["quantity"], row["at"], row["paper"]) == ("NetCache over NoCache", 0.9, "3.60")
-    assert row["low"] < row["mean"] < row["high"]
+    own = row["by_seed"]
+    assert own["low"] < own["mean"] < own["high"]
+    assert (own["verdict"] == "near") == (abs(own["difference"]) <= 0.15)
     figure = found["figures"][0]
     assert [trace["name"] for trace in figure["data"]] == ["netkv", "paper"]
     file = get(f"{url}/{figure['name']}.csv")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from netkv import evaluation
-from netkv.evaluation import document
-from netkv.evaluation.scores import NEAR, Score, Scores, of_paper
+from netkv.evaluation import document, scores
+from netkv.evaluation.scores import MOVED, Count, Scores
+from netkv.evaluation.words import NEAR
 from tests.docs.documents import ROOT
 from tests.docs_site.links import anchor
 from tests.docs_site.markdown import table
@@ -25,8 +26,8 @@ def markdown() -> str:
         # A document may have tables of measurements that are no repetition.
         found = document.bodies(file.read_text())
         bodies = {name: body for name, body in found.items() if name in known}
-        scores = of_paper(paper, ROOT / "docs" / "evaluation")
-        own = sum(scores.values(), Scores())
+        by_name = scores.of_paper(paper, ROOT / "docs" / "evaluation")
+        own = scores.total(paper, by_name)
         total += own
         link = f"../{paper.document}"
         title = _title(file)
@@ -37,38 +38,50 @@ def markdown() -> str:
         for experiment, body in bodies.items():
             about = known[experiment]
             text = f"{about.title} ({about.source})."
-            text += _near(scores[experiment].by_seed, percent)
-            text += _near(scores[experiment].published, percent, ", as published")
+            if about.variant or about.control:
+                text += " Not counted."
+            text += _near(by_name[experiment].by_seed.figures, percent)
+            text += _near(by_name[experiment].published.figures, percent, ", as published")
             sections.append(f"### {experiment}\n\n{text}\n{body}")
     overview.append(("**all**", *_cells(total)))
-    head = ("rows compared", f"within {percent}", "share")
+    head = (
+        *("by seed", "as published", "like with like", "direction only"),
+        *("numbers of the text", "words that hold", "control"),
+    )
     return (
         "# The papers' figures beside netkv's\n\n"
-        "This page gathers the tables of the evaluation documents, with the number of rows that "
-        f"have a figure of a paper (or of its artefact) and the number of those within {percent} "
-        "of it. Rows that depend on a fitted constant and variants of an experiment are counted "
-        "like the others; the documents say which they are. A difference beyond "
-        f"{percent} is bold.\n\n"
-        + table(["evaluation", *head, *(f"{each}, as published" for each in head)], overview)
+        "This page gathers the tables of the evaluation documents. The overview counts the rows "
+        f"that have a number of a paper (or of its artefact), and those within {percent} of it: by "
+        "seed, as the paper has measured where an experiment was run so, and like with like: as "
+        "published where it was, else by seed. 'Direction only' are ratios that are farther, but "
+        'on the paper\'s side of 1. Words ("falls", "about equal") are claims, too. The control '
+        f"counts the rows that would be near if the papers' figures were {MOVED - 1:.0%} larger. "
+        "Experiments that show what a constant does are not counted, and the tables say which "
+        "rows are no predictions.\n\n"
+        + table(["evaluation", *head], overview)
         + "\n".join(sections)
     )
 
 
-def _near(score: Score, percent: str, how: str = "") -> str:
-    if not score.rows:
+def _near(count: Count, percent: str, how: str = "") -> str:
+    if not count.rows:
         return ""
-    return f" {score.near} of {score.rows} rows are within {percent}{how}."
+    return f" {count.near} of {count.rows} rows are within {percent}{how}."
 
 
 def _cells(of: Scores) -> tuple[str, ...]:
-    return tuple(
-        cell
-        for score in (of.by_seed, of.published)
-        for cell in (
-            *((f"{score.rows}", f"{score.near}") if score.rows else ("", "")),
-            "" if score.share is None else f"{score.share:.0%}",
-        )
+    alike = of.alike
+    counts = (of.by_seed.figures, of.published.figures, alike.figures)
+    more = (alike.text, alike.words, alike.moved)
+    return (
+        *(_cell(each) for each in counts),
+        f"{alike.direction}" if alike.figures.rows else "",
+        *(_cell(each) for each in more),
     )
+
+
+def _cell(count: Count) -> str:
+    return f"{count.near} of {count.rows}" if count.rows else ""
 
 
 def _title(file: Path) -> str:

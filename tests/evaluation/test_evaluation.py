@@ -14,7 +14,7 @@ from netkv.errors import NetkvError, UsageError
 from netkv.evaluation import Measured, document, scores
 from netkv.evaluation.measured import MeasuredRun, measure, needed
 from netkv.evaluation.reference import MEAN, Experiment
-from netkv.evaluation.scores import Score, Scores
+from netkv.evaluation.scores import Count
 from netkv.scenarios import loader
 from netkv.scenarios.results import CANCELLED, RunResult
 
@@ -67,11 +67,11 @@ def test_a_row_has_the_mean_over_seeds_and_its_difference() -> None:
     found = evaluation.rows(EXPERIMENT, measured({0.9: [2.0, 2.4], 0.99: [4.0, 4.0]}))
     at = {(row.claim.name, row.point): row for row in found}
     assert at["gain", 0.9].measured.mean == pytest.approx(math.sqrt(2.0 * 2.4))
-    assert at["gain", 0.9].difference == pytest.approx(math.sqrt(2.0 * 2.4) / 2.0 - 1)
-    assert at["gain", 0.99].difference == pytest.approx(4 / 5 - 1), "against the artefact"
+    assert at["gain", 0.9].by_seed.difference == pytest.approx(math.sqrt(2.0 * 2.4) / 2.0 - 1)
+    assert at["gain", 0.99].by_seed.difference == pytest.approx(4 / 5 - 1), "against the artefact"
     assert at["gain", MEAN].measured.mean == pytest.approx(math.sqrt(3.0 * 3.2))
     assert at["of uniform", 0.99].measured.mean == pytest.approx(1)
-    assert at["of uniform", 0.99].difference is None
+    assert at["of uniform", 0.99].by_seed.difference is None
 
 
 def test_spread_is_the_prediction_interval_of_a_seed() -> None:
@@ -137,8 +137,8 @@ def test_experiment_as_published_has_columns_of_its_own() -> None:
     first = found[0]
     assert first.published is not None
     assert (first.measured.mean, first.published.mean) == pytest.approx((2.5, 1.9))
-    assert first.difference == pytest.approx(0.25)
-    assert first.difference_as_published == pytest.approx(-0.05)
+    assert first.by_seed.difference == pytest.approx(0.25)
+    assert first.as_published.difference == pytest.approx(-0.05)
     head, _, row, *_ = document.markdown(found, "command").strip().splitlines()
     assert head.endswith("| difference | netkv, as published | 99% of seeds | difference |")
     assert (
@@ -146,9 +146,42 @@ def test_experiment_as_published_has_columns_of_its_own() -> None:
         == "| gain | 0.9 | 2.00 |  | 2.50 | 2.50 to 2.50 | **+25%** | 1.90 | 1.90 to 1.90 | -5% |"
     )
     # Compared: at 0.9, the mean, and at 0.99 with the artefact.
-    assert scores.of_rows(found) == Scores(Score(3, 1), Score(3, 2))
+    counted = scores.of_rows(found)
+    assert counted.by_seed.figures == Count(3, 1)
+    assert counted.published.figures == counted.alike.figures == Count(3, 2)
     plain = document.markdown(evaluation.rows(EXPERIMENT, own), "command")
     assert "published" not in plain
+
+
+def test_a_figure_beyond_15_percent_may_have_the_direction() -> None:
+    found = evaluation.rows(EXPERIMENT, measured({0.9: [1.2, 1.2], 0.99: [0.8, 0.8]}))
+    verdicts = {(row.claim.name, row.point): row.by_seed.verdict for row in found}
+    assert verdicts["gain", 0.9] == "direction", "1.2 instead of 2"
+    assert verdicts["gain", 0.99] == "differs", "0.8 instead of 5"
+    score = scores.of_rows(found).alike
+    assert score.direction == 1 + (verdicts["gain", "mean"] == "direction")
+    assert score.figures.near == 0
+
+
+def test_the_papers_words_are_claims_and_figures_have_kinds() -> None:
+    data = EXPERIMENT.model_dump()
+    claim = data["claims"][0] | {"paper": {0.9: "about equal", 0.99: "falls", "mean": "(a remark)"}}
+    claim |= {"artefact": None, "kind": {0.99: "other"}}
+    experiment = Experiment.model_validate({**data, "claims": [claim]})
+    found = evaluation.rows(experiment, measured({0.9: [2.0, 2.0], 0.99: [1.0, 1.0]}))
+    assert [row.by_seed.holds for row in found] == [False, None, None]
+    assert [row.kind for row in found] == ["predicted", "other", "predicted"]
+    assert scores.of_rows(found).alike.words == Count(1, 0)
+    table = document.markdown(found, "command")
+    assert "**does not hold**" in table
+    assert "another quantity" in table
+
+
+def test_negative_control_of_the_scoreboard_moves_the_papers_figures() -> None:
+    found = evaluation.rows(EXPERIMENT, measured({0.9: [2.0, 2.0], 0.99: [5.0, 5.0]}))
+    score = scores.of_rows(found).alike
+    assert score.figures.near >= 2
+    assert score.moved == Count(score.figures.rows, 0)
 
 
 def test_method_of_a_paper_is_for_experiments_that_are_run_as_published(tmp_path: Path) -> None:
@@ -198,7 +231,7 @@ def test_document_tables_match_the_data(paper: str, name: str) -> None:
     known = evaluation.load(paper)
     experiment = known.experiment(name)
     text = (ROOT / "docs" / known.document).read_text(encoding="utf-8")
-    # 'netkv evaluate PAPER EXPERIMENT --save docs/evaluation' writes the data.
+    # 'netkv reproduce EXPERIMENT --save docs/evaluation' writes the data.
     variants = []
     for variant in known.variants(experiment):
         data = Measured.read(DATA, variant.name)
@@ -207,7 +240,7 @@ def test_document_tables_match_the_data(paper: str, name: str) -> None:
         assert len(data.seeds) >= 5
         variants.append(data)
     rows = evaluation.rows(experiment, *variants)
-    table = document.markdown(rows, f"netkv evaluate {paper} {name}")
+    table = document.markdown(rows, f"netkv reproduce {name}")
     assert document.bodies(text)[name] == table
 
 

@@ -12,10 +12,11 @@ from netkv.errors import UsageError
 from netkv.runs import Store, StoreSink
 from netkv.scenarios import loader, provenance
 from netkv.scenarios.execution import Progress
-from netkv.scenarios.results import CANCELLED
+from netkv.scenarios.results import CANCELLED, ScenarioResult
 from netkv.scenarios.run_plan import PlannedRun
 from netkv.scenarios.run_processes import RunCrashedError, run_in_processes
-from netkv.scenarios.runner import run_scenario
+from netkv.scenarios.runner import Job, run_scenario, run_scenarios
+from netkv.scenarios.schedule import State
 from tests.waiting import until_async
 
 TEXT = """\
@@ -35,8 +36,42 @@ LONG = ("duration=1000", "events=[]", "expect=[]", "repeat=1")
 
 async def in_a_process(planned: PlannedRun) -> None:
     await run_in_processes(
-        [planned], 1, threads=1, sink=None, on_progress=lambda _: None, finished=lambda _: None
+        [planned],
+        1,
+        threads=1,
+        sinks=[None],
+        on_progress=lambda _: None,
+        finished=lambda _: None,
+        on_result=lambda _index, _result: None,
     )
+
+
+async def test_scenarios_in_one_pool_have_the_results_that_each_has_alone(store: Store) -> None:
+    one = loader.loads(TEXT, "side-by-side.yaml", ["repeat=1"])
+    other = loader.loads(TEXT, "side-by-side.yaml", ["name=other", "duration=2", "repeat=1"])
+    expected = [await run_scenario(each) for each in (one, other, one)]
+    found: dict[int, ScenarioResult] = {}
+    states: list[State] = []
+    with StoreSink(store) as first, StoreSink(store) as second, StoreSink(store) as third:
+        jobs = [Job(one, first), Job(other, second), Job(one, third)]
+        await run_scenarios(jobs, found.__setitem__, processes=2, on_state=states.append)
+    documents = [found[at].model_dump_json() for at in range(3)]
+    assert documents == [each.model_dump_json() for each in expected]
+    # The third scenario has the runs of the first: they were executed once.
+    assert [len(sink.finished) for sink in (first, second, third)] == [2, 2, 0]
+    assert (states[-1].done, states[-1].total) == (6, 6)
+    assert [each.fraction for each in states] == sorted(each.fraction for each in states)
+
+
+async def test_longest_runs_of_a_pool_begin_first() -> None:
+    texts = [["name=short", "repeat=1"], ["name=long", "duration=3", "repeat=1"]]
+    begun: list[str] = []
+    await run_scenarios(
+        [Job(loader.loads(TEXT, "side-by-side.yaml", changes)) for changes in texts],
+        lambda _index, _result: None,
+        on_progress=lambda now: begun.append(now.run.scenario),
+    )
+    assert list(dict.fromkeys(begun)) == ["long", "short"]
 
 
 async def test_results_are_those_of_a_single_process(store: Store) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from netkv.api.models.base import Model
+
+Verdict = Literal["near", "direction", "differs"]
+Kind = Literal["predicted", "calibrated", "fixed", "other"]
 
 
 class FigureNumbers(Model):
@@ -58,10 +61,30 @@ class Looks(Model):
 
 
 class NearRows(Model):
-    """How many rows have a figure of the paper or its artefact, and how many are within 15%."""
+    """How many claims are compared with the paper or its artefact, and how many of them agree."""
 
     rows: int
     near: int
+
+
+class Scores(Model):
+    """How near figures are to those of the paper or its artefact. Like with like: of runs in the
+    way the paper has measured, where there are such, else of runs whose keys are placed by seed."""
+
+    by_seed: NearRows
+    """Numbers within 15%, of runs by seed."""
+    as_published: NearRows
+    """The same of runs in the way the paper has measured."""
+    alike: NearRows
+    """The same, like with like."""
+    direction: int
+    """Numbers that are farther, but ratios on the paper's side of 1; like with like."""
+    text: NearRows
+    """Of `alike`, the numbers that the paper's text states."""
+    words: NearRows
+    """What the text says in words, and how much of that holds; like with like."""
+    moved: NearRows
+    """A negative control: `alike`, had the paper's figures been 40% larger."""
 
 
 class ExperimentSummary(Model):
@@ -74,12 +97,11 @@ class ExperimentSummary(Model):
     scenario: str
     changes: list[str]
     """Changes of options of the scenario, in the form of `--set`."""
+    counted: bool
+    """False: it shows what a constant does to another experiment, or is a negative control."""
     measured: bool
     """Whether this netkv has figures of its own."""
-    by_seed: NearRows | None = None
-    """Of runs whose keys are placed by seed; null without such figures."""
-    as_published: NearRows | None = None
-    """Of runs in the way the paper has measured; null without such figures."""
+    scores: Scores
 
 
 class EvaluationSummary(Model):
@@ -87,6 +109,8 @@ class EvaluationSummary(Model):
 
     name: str
     paper: str
+    scores: Scores
+    """Of the experiments that count."""
     experiments: list[ExperimentSummary]
 
 
@@ -100,6 +124,10 @@ class ClaimSpread(Model):
     seeds: int
     difference: float | None
     """Relative difference of the mean to the paper, or to the artefact."""
+    verdict: Verdict | None
+    """On the difference: within 15%; farther, but a ratio on the paper's side of 1; neither."""
+    holds: bool | None
+    """Whether the paper's words hold; null without words."""
 
 
 class ClaimRow(Model):
@@ -111,14 +139,12 @@ class ClaimRow(Model):
     paper: str
     """A number, a range or words; empty: the paper has none."""
     artefact: float | None
-    mean: float
-    """Mean over the seeds."""
-    low: float | None
-    """Where one further seed is expected with a probability of 99%."""
-    high: float | None
-    seeds: int
-    difference: float | None
-    """Relative difference of the mean to the paper, or to the artefact."""
+    kind: Kind
+    """What the figure is worth: nothing was fitted to it; constants were calibrated on it; the
+    set-up fixes it; it measures something else, so there is no difference."""
+    cause: str | None
+    """Why rows of this claim differ from the paper."""
+    by_seed: ClaimSpread
     as_published: ClaimSpread | None = None
     """The same, run in the way the paper has measured; null if it was not."""
     digits: int

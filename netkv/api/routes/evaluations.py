@@ -1,4 +1,4 @@
-"""The papers' evaluations beside their repetitions, as `netkv evaluate` compares them."""
+"""The papers' evaluations beside their repetitions, as `netkv reproduce` compares them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from netkv.api.models.figures import (
     ExperimentFigures,
     ExperimentSummary,
     NearRows,
+    Scores,
 )
 from netkv.api.parameters import Name
 from netkv.api.problems import found, responses
 from netkv.evaluation import Evaluation, Experiment, Row, scores
 from netkv.evaluation.document import reported
-from netkv.evaluation.scores import Score
+from netkv.evaluation.rows import Judged, Spread
 
 
 def router(_context: Context) -> APIRouter:
@@ -31,15 +32,7 @@ def router(_context: Context) -> APIRouter:
     @routes.get("/evaluations")
     def list_evaluations() -> list[EvaluationSummary]:
         """The papers whose evaluations are repeated, with their experiments."""
-        return [
-            EvaluationSummary(
-                name=name,
-                paper=paper.paper,
-                experiments=[_summary(paper, each) for each in paper.experiments],
-            )
-            for name in evaluation.names()
-            for paper in [evaluation.load(name)]
-        ]
+        return [_paper(name, evaluation.load(name)) for name in evaluation.names()]
 
     @routes.get("/evaluations/{evaluation_name}/{experiment}", responses=responses(404))
     def show_experiment(evaluation_name: Name, experiment: Name) -> ExperimentFigures:
@@ -49,8 +42,8 @@ def router(_context: Context) -> APIRouter:
         paper, own, rows = _experiment(evaluation_name, experiment)
         return ExperimentFigures(
             paper=paper.paper,
-            experiment=_summary(paper, own),
-            command=f"netkv evaluate {evaluation_name} {experiment}",
+            experiment=_summary(own, scores.of_rows(rows)),
+            command=f"netkv reproduce {experiment}",
             rows=[_row(row) for row in rows],
             figures=[figure_files.plotted(each) for each in papers.figures(own, rows)],
         )
@@ -83,54 +76,72 @@ def _experiment(paper_name: str, experiment: str) -> tuple[Evaluation, Experimen
     if rows is None:
         raise NotFoundError(
             f"There are no figures of experiment '{own.name}'. "
-            f"'netkv evaluate {paper_name} {own.name}' measures them."
+            f"'netkv reproduce {own.name}' measures them."
         )
     return paper, own, rows
 
 
-def _summary(paper: Evaluation, experiment: Experiment) -> ExperimentSummary:
-    rows = scores.read(paper, experiment, resources.path("evaluation"))
-    found = scores.of_rows(rows or [])
+def _paper(name: str, paper: Evaluation) -> EvaluationSummary:
+    found = scores.of_paper(paper, resources.path("evaluation"))
+    return EvaluationSummary(
+        name=name,
+        paper=paper.paper,
+        scores=_scores(scores.total(paper, found)),
+        experiments=[_summary(each, found.get(each.name)) for each in paper.experiments],
+    )
+
+
+def _summary(experiment: Experiment, found: scores.Scores | None) -> ExperimentSummary:
     return ExperimentSummary(
         name=experiment.name,
         title=experiment.title,
         source=experiment.source,
         scenario=experiment.scenario,
         changes=experiment.changes,
-        measured=rows is not None,
-        by_seed=_near(found.by_seed),
-        as_published=_near(found.published),
+        counted=not (experiment.variant or experiment.control),
+        measured=found is not None,
+        scores=_scores(found or scores.Scores()),
     )
 
 
-def _near(score: Score) -> NearRows | None:
-    return NearRows(rows=score.rows, near=score.near) if score.rows else None
+def _scores(found: scores.Scores) -> Scores:
+    return Scores(
+        by_seed=_near(found.by_seed.figures),
+        as_published=_near(found.published.figures),
+        alike=_near(found.alike.figures),
+        direction=found.alike.direction,
+        text=_near(found.alike.text),
+        words=_near(found.alike.words),
+        moved=_near(found.alike.moved),
+    )
 
 
-def _published(row: Row) -> ClaimSpread | None:
-    found = row.published
-    if found is None:
-        return None
+def _near(count: scores.Count) -> NearRows:
+    return NearRows(rows=count.rows, near=count.near)
+
+
+def _spread(found: Spread, judged: Judged) -> ClaimSpread:
     return ClaimSpread(
         mean=found.mean,
         low=found.low,
         high=found.high,
         seeds=found.seeds,
-        difference=row.difference_as_published,
+        difference=judged.difference,
+        verdict=judged.verdict,
+        holds=judged.holds,
     )
 
 
 def _row(row: Row) -> ClaimRow:
+    published = row.published
     return ClaimRow(
         quantity=row.claim.name,
         at=row.point,
         paper=reported(row.reported, row.claim.digits),
         artefact=row.listed,
-        mean=row.measured.mean,
-        low=row.measured.low,
-        high=row.measured.high,
-        seeds=row.measured.seeds,
-        difference=row.difference,
-        as_published=_published(row),
+        kind=row.kind,
+        cause=row.claim.cause,
+        by_seed=_spread(row.measured, row.by_seed),
+        as_published=None if published is None else _spread(published, row.as_published),
         digits=row.claim.digits,
     )

@@ -149,7 +149,7 @@ export function mount(place) {
     ]);
     if (mine !== turn) return;
     fill(head, make("h2", { id: "title" }, "Figures of the newest runs"), list);
-    fill(charts, ...papers.map(paperCard));
+    fill(charts, scoreboard(papers), ...papers.map(paperCard));
   }
 
   return {
@@ -161,36 +161,78 @@ export function mount(place) {
   };
 }
 
-/** How many rows are near the paper's. @param {Schemas["NearRows"] | null | undefined} rows @param {string} how */
-function near(rows, how) {
-  return rows == null ? "" : make("span", { class: "unit" }, ` · ${rows.near} of ${rows.rows} within 15%${how}`);
+/** How many claims agree. @param {Schemas["NearRows"]} rows */
+function near(rows) {
+  return rows.rows === 0 ? "" : `${rows.near} of ${rows.rows}`;
+}
+
+/** The counts of a paper or an experiment. @param {Schemas["Scores"]} of */
+function counts(of) {
+  return [
+    near(of.by_seed),
+    near(of.as_published),
+    near(of.alike),
+    of.alike.rows === 0 ? "" : String(of.direction),
+    near(of.text),
+    near(of.words),
+    near(of.moved),
+  ];
+}
+
+const COUNTS = [
+  "by seed",
+  "as published",
+  "like with like",
+  "direction only",
+  "numbers of the text",
+  "words",
+  "control",
+];
+
+/** How near netkv is to all papers. @param {Schemas["EvaluationSummary"][]} papers */
+function scoreboard(papers) {
+  const found = table(
+    ["paper", ...COUNTS],
+    papers.map(({ name, scores }) => [name, ...counts(scores)]),
+  );
+  found.id = "scoreboard";
+  return make(
+    "section",
+    { class: "card" },
+    make("h2", {}, "The papers’ figures"),
+    make(
+      "p",
+      { class: "hint" },
+      "Rows within 15% of a number of the paper or its artefact. Like with like: measured as the paper has, where there is such a run. Direction only: farther, but a ratio on the paper’s side of 1. Control: rows that would be near if the papers’ figures were 40% larger.",
+    ),
+    scrolling("How near netkv is to the papers", found),
+  );
 }
 
 /** @param {Schemas["EvaluationSummary"]} paper */
 function paperCard({ name, paper, experiments }) {
-  const items = experiments
+  const rows = experiments
     .filter((each) => each.measured)
-    .map((each) =>
+    .map((each) => [
       make(
-        "li",
+        "span",
         {},
         make("a", { href: router.link(["figures", name, each.name]) }, each.title),
         " ",
-        make("span", { class: "hint" }, each.source),
-        near(each.by_seed, ""),
-        near(each.as_published, " as published"),
+        make("span", { class: "hint" }, each.counted ? each.source : `${each.source}, not counted`),
       ),
-    );
+      ...counts(each.scores),
+    ]);
   return make(
     "section",
     { class: "card paper" },
     make("h2", {}, paper, " ", make("span", { class: "unit" }, name)),
     make("p", { class: "hint" }, "The paper’s figures beside their repetition in netkv."),
-    make("ul", { class: "plain" }, ...items),
+    scrolling(`Experiments of ${name}`, table(["experiment", ...COUNTS], rows)),
   );
 }
 
-/** The table of `netkv evaluate`. @param {Schemas["ClaimRow"][]} rows */
+/** The table of `netkv reproduce`. @param {Schemas["ClaimRow"][]} rows */
 function claims(rows) {
   const twice = rows.some((row) => row.as_published != null);
   const body = rows.map((row, at) => {
@@ -201,14 +243,14 @@ function claims(rows) {
     const figures = (/** @type {Schemas["ClaimSpread"]} */ spread) => [
       make("td", { title: spread.mean }, number(spread.mean)),
       spread.low == null ? "" : `${number(spread.low)} to ${number(spread.high)}`,
-      spread.difference == null ? "" : `${spread.difference >= 0 ? "+" : ""}${(100 * spread.difference).toFixed(0)}%`,
+      verdict(spread, row.kind),
     ];
     return [
       row.quantity === rows[at - 1]?.quantity ? "" : row.quantity,
       typeof row.at === "number" ? row.at.toLocaleString("en", { maximumFractionDigits: 10 }) : String(row.at ?? ""),
       row.paper,
       number(row.artefact),
-      ...figures(row),
+      ...figures(row.by_seed),
       ...(row.as_published == null ? (twice ? ["", "", ""] : []) : figures(row.as_published)),
     ];
   });
@@ -217,4 +259,19 @@ function claims(rows) {
   const found = table([...head, ...again], body);
   found.id = "claims";
   return found;
+}
+
+const KINDS = { predicted: "", calibrated: "calibrated", fixed: "fixed by the set-up", other: "another quantity" };
+
+/** What a figure is beside the paper's. @param {Schemas["ClaimSpread"]} spread @param {Schemas["ClaimRow"]["kind"]} kind */
+function verdict({ difference, holds }, kind) {
+  const found =
+    difference != null
+      ? `${difference >= 0 ? "+" : ""}${(100 * difference).toFixed(0)}%`
+      : holds == null
+        ? ""
+        : holds
+          ? "holds"
+          : "does not hold";
+  return [found, KINDS[kind]].filter(Boolean).join(", ");
 }

@@ -2,7 +2,8 @@
 
 An evaluation is a list of experiments. Each names a scenario that ships, and the quantities that
 the paper reports for it: `SCHEME.METRIC` expressions as in `expect` lines, with the paper's value
-at each point of the sweep. Points without a value of the paper are shown as well.
+at each point of the sweep. Points without a value of the paper are shown as well. Its ledger lists
+all that the paper states, shown or not.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from netkv import kinds, resources, yaml_text
 from netkv.errors import UsageError, suggest
 from netkv.evaluation import words
+from netkv.evaluation.ledger import Entry
 from netkv.scenarios import thresholds
 
 
@@ -136,7 +138,13 @@ class Evaluation(_Model):
     """Changes of options that model how the paper has measured, for `as_published`."""
     document: str
     """The document with its tables, as a path below `docs/`."""
+    figures: Annotated[int, Field(ge=0)] | None = None
+    """Number of the paper's last figure; files of the same paper share it."""
+    tables: Annotated[int, Field(ge=0)] | None = None
+    """Number of the paper's last table."""
     experiments: Annotated[list[Experiment], Field(min_length=1)]
+    ledger: list[Entry] = Field(default_factory=list)
+    """Every figure, table and quantified statement of the paper, in its order."""
 
     def variants(self, experiment: Experiment) -> list[Experiment]:
         """The experiment, and as published if it is run so too, under a name of its own."""
@@ -191,7 +199,7 @@ def load(name: str) -> Evaluation:
 
 
 def _check(evaluation: Evaluation, file: Path) -> None:
-    """Raises `UsageError` for an invalid quantity, before anything runs."""
+    """Raises `UsageError` for an invalid quantity or entry, before anything runs."""
     for experiment in evaluation.experiments:
         for claim in experiment.claims:
             for text in claim.quantities:
@@ -199,6 +207,12 @@ def _check(evaluation: Evaluation, file: Path) -> None:
                     thresholds.compile_quantity(text)
                 except UsageError as error:
                     raise UsageError(f"{file}: experiment '{experiment.name}': {error}") from error
+    for entry in evaluation.ledger:
+        for name in entry.shown_by or []:
+            try:
+                evaluation.experiment(name)
+            except UsageError as error:
+                raise UsageError(f"{file}: ledger, '{entry.source}': {error}") from error
 
 
 def _wrong(error: ValidationError) -> str:

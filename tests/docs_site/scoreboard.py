@@ -1,22 +1,29 @@
-"""The page with the papers' figures beside netkv's: the tables of the evaluation documents."""
+"""The page with the papers' figures beside netkv's.
+
+It has the tables of the evaluation documents, and the ledger of each paper: all that it states, and
+what shows it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from netkv import evaluation
-from netkv.evaluation import document, scores
+from netkv.evaluation import Evaluation, document, scores
+from netkv.evaluation.ledger import Entry
 from netkv.evaluation.scores import MOVED, Count, Scores
 from netkv.evaluation.words import NEAR
 from tests.docs.documents import ROOT
 from tests.docs_site.links import anchor
-from tests.docs_site.markdown import table
+from tests.docs_site.markdown import escaped, table
 
 
 def markdown() -> str:
     """The page, made of the documents as they are."""
     percent = f"{NEAR:.0%}"
     overview: list[tuple[str, ...]] = []
+    stated: list[tuple[str, ...]] = []
     sections: list[str] = []
     total = Scores()
     for name in evaluation.names():
@@ -32,9 +39,11 @@ def markdown() -> str:
         link = f"../{paper.document}"
         title = _title(file)
         overview.append((f"[{title}](#{anchor(title)})", *_cells(own)))
+        stated.append((f"[{title}](#{anchor(_ledger_heading(name))})", *_counts(paper)))
         sections.append(
             f"## {title}\n\n{paper.paper}. Reasons and constants: [{file.name}]({link}).\n"
         )
+        sections.append(_ledger(name, paper, bodies))
         for experiment, body in bodies.items():
             about = known[experiment]
             text = f"{about.title} ({about.source})."
@@ -59,8 +68,57 @@ def markdown() -> str:
         "Experiments that show what a constant does are not counted, and the tables say which "
         "rows are no predictions.\n\n"
         + table(["evaluation", *head], overview)
+        + "A ledger lists every figure, table and quantified statement of a paper, with what shows "
+        "it: rows of an experiment, a command or document without rows, or nothing, and why.\n\n"
+        + table(["ledger", "stated", "shown by rows", "elsewhere", "not shown"], stated)
         + "\n".join(sections)
     )
+
+
+def _ledger_heading(name: str) -> str:
+    return f"Ledger of {name}"
+
+
+def _counts(paper: Evaluation) -> tuple[str, ...]:
+    """Entries in all, those with experiments, those with something else, and those without."""
+    shown = sum(it.shown_by is not None for it in paper.ledger)
+    elsewhere = sum(it.elsewhere is not None for it in paper.ledger)
+    missing = len(paper.ledger) - shown - elsewhere
+    return f"{len(paper.ledger)}", f"{shown}", f"{elsewhere}", f"{missing}"
+
+
+def _ledger(name: str, paper: Evaluation, tables: Collection[str]) -> str:
+    """All entries; `tables` are the experiments that have a section of the page."""
+    rows = [
+        (
+            escaped(f"**{it.source}**" if it.headline else it.source),
+            escaped(it.says),
+            escaped(_shown(it, tables)),
+        )
+        for it in paper.ledger
+    ]
+    about = "What abstract, introduction and conclusion state as a main result is bold."
+    lines = table(["where", "the paper states", "shown by"], rows).rstrip()
+    return f"### {_ledger_heading(name)}\n\n{about}\n\n{lines}\n"
+
+
+def _shown(entry: Entry, tables: Collection[str]) -> str:
+    if entry.shown_by is not None:
+        names = (f"[{it}](#{anchor(it)})" if it in tables else it for it in entry.shown_by)
+        shown = ", ".join(names)
+    elif entry.elsewhere is not None:
+        shown = _elsewhere(entry.elsewhere)
+    else:
+        shown = f"not shown: {entry.missing}"
+    return f"{shown}. {entry.note}" if entry.note else shown
+
+
+def _elsewhere(where: str) -> str:
+    """A command, or a link to a document."""
+    if not where.startswith("docs/"):
+        return f"`{where}`"
+    name = where.partition("#")[0].rpartition("/")[2]
+    return f"[{name}](../{where.removeprefix('docs/')})"
 
 
 def _near(count: Count, percent: str, how: str = "") -> str:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from netkv import resources
+from netkv import evaluation, resources
 from tests.docs.documents import DOCUMENTS, ROOT
 from tests.docs_site import navigation, scenario_pages
 from tests.docs_site.finish import finish
+from tests.docs_site.links import anchor
 from tests.docs_site.markdown import compatible
 from tests.docs_site.navigation import omitted, page
 from tests.docs_site.rest_api import description
@@ -86,6 +87,17 @@ def test_reference_has_every_command_operation_and_scenario(pages: Mapping[str, 
     assert all(f"\n## {name}\n" in scenarios for name in resources.scenarios())
     clients = pages["reference/python-clients.md"]
     assert all(f"def {name}(" in clients for name in ("multiget", "submit", "follow"))
+
+
+def test_ledgers_are_complete_and_lead_to_tables_of_their_page(pages: Mapping[str, str]) -> None:
+    found = pages["reference/scoreboard.md"]
+    entries = [it for name in evaluation.names() for it in evaluation.load(name).ledger]
+    assert all(f" {it.source} " in found.replace("*", " ") for it in entries)
+    assert found.count("not shown: ") == sum(it.missing is not None for it in entries)
+    headings = {anchor(it) for it in re.findall(r"^#+ (.*)$", found, re.MULTILINE)}
+    shown = {name for it in entries for name in it.shown_by or []}
+    assert shown <= headings
+    assert set(re.findall(r"\]\(#([^)]*)\)", found)) <= headings
 
 
 def test_pages_of_the_dashboards_links_exist(pages: Mapping[str, str]) -> None:

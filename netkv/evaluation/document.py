@@ -55,7 +55,7 @@ def markdown(rows: Sequence[Row], command: str) -> str:
                 *([_number(row.listed, row.claim.digits)] if listed else []),
                 _number(row.measured.mean, row.claim.digits),
                 interval(row.measured, row.claim.digits),
-                verdict(row.by_seed, row.kind, bold="**"),
+                verdict(row, row.by_seed, bold="**"),
                 *(_as_published(row) if published else []),
             ]
         )
@@ -84,9 +84,13 @@ def interval(found: Spread, digits: int) -> str:
     return f"{_number(found.low, digits)} to {_number(found.high, digits)}"
 
 
-def verdict(found: Judged, kind: Kind, bold: str = "") -> str:
+def verdict(row: Row, found: Judged, bold: str = "") -> str:
     """`-11%`, `holds`, with what the figure is worth unless it is a prediction; with `bold` around
     what is not near the paper's, or does not hold."""
+    if row.reported is None and row.listed is None:
+        return ""
+    if row.claim.unlike is not None:
+        return f"another quantity: {row.claim.unlike}"
     if found.difference is not None:
         text, far = f"{found.difference:+.0%}", found.verdict != "near"
     elif found.holds is not None:
@@ -94,14 +98,13 @@ def verdict(found: Judged, kind: Kind, bold: str = "") -> str:
     else:
         text, far = "", False
     marked = f"{bold}{text}{bold}" if far else text
-    return ", ".join(filter(None, (marked, _KINDS[kind])))
+    return ", ".join(filter(None, (marked, _KINDS[row.kind])))
 
 
 _KINDS: dict[Kind, str] = {
     "predicted": "",
     "calibrated": "calibrated",
     "fixed": "fixed by the set-up",
-    "other": "another quantity",
 }
 
 
@@ -111,7 +114,7 @@ def _as_published(row: Row) -> list[str]:
     return [
         _number(row.published.mean, row.claim.digits),
         interval(row.published, row.claim.digits),
-        verdict(row.as_published, row.kind, bold="**"),
+        verdict(row, row.as_published, bold="**"),
     ]
 
 

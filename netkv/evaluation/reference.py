@@ -28,9 +28,9 @@ def _known(value: str) -> str:
 
 Reported = float | tuple[float, float] | Annotated[str, AfterValidator(_known)]
 """A number, a range, or the paper's words ("about equal", see `words`)."""
-Kind = Literal["predicted", "calibrated", "fixed", "other"]
+Kind = Literal["predicted", "calibrated", "fixed"]
 """What a figure of netkv is worth beside the paper's: nothing was fitted to it; constants were
-calibrated on it; the set-up fixes it; it measures something else, so there is no difference."""
+calibrated on it; the set-up fixes it."""
 Point = Annotated[Any, BeforeValidator(lambda key: yaml_text.scalar(str(key)))]
 """A value of a swept option, as a key of YAML: those are texts."""
 MEAN = "mean"
@@ -74,6 +74,9 @@ class Claim(_Model):
     kind: Kind | dict[Point, Kind] = "predicted"
     """What netkv's figures are worth, by value of `along` where they differ in that; those points
     that it does not name are predicted."""
+    unlike: str | None = None
+    """What the paper's figures measure, if that is another quantity of the same name: then there is
+    no difference to them."""
     headline: bool = False
     """Whether abstract or conclusion of the paper state it."""
     cause: str | None = None

@@ -150,7 +150,7 @@ def _judged(claim: Claim, found: Sequence[tuple[Any, Mapping[int, float]]]) -> l
 
 
 def _judge(row: Row, value: float, along: Sequence[float], at: int) -> Judged:
-    if row.kind == "other":
+    if row.claim.unlike is not None:
         return Judged()
     said = words.phrase(row.reported) if isinstance(row.reported, str) else None
     holds = None if said is None or row.point == MEAN else said.holds(along, at)

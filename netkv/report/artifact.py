@@ -85,7 +85,7 @@ def _claims(each: Chosen, rows: Sequence[Row]) -> list[str]:
         found = row.measured if row.published is None else row.published
         reported = document.reported(row.reported, digits) or f"{row.listed:,.{digits}f}"
         point = "" if row.point is None else f" ({row.claim.along} {row.point})"
-        said = document.verdict(row.alike, row.kind)
+        said = document.verdict(row, row.alike)
         lines.append(
             f"| {row.claim.name}{point} | {reported} | {found.mean:,.{digits}f} ({said}) | "
             f"{own.name} | `netkv reproduce {own.name}` | {text.duration(seconds)} |"
@@ -96,7 +96,7 @@ def _claims(each: Chosen, rows: Sequence[Row]) -> list[str]:
 def _missing(found: Found) -> list[str]:
     return [
         f"- {row.claim.name} ({each.experiment.name}, {row.point}): "
-        f"{document.verdict(row.alike, row.kind)}. {row.claim.cause or ''}".rstrip()
+        f"{document.verdict(row, row.alike)}. {row.claim.cause or ''}".rstrip()
         for each, rows in found
         if not (each.experiment.variant or each.experiment.control)
         for row in rows

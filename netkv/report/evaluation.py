@@ -62,8 +62,8 @@ def overview(found: Mapping[str, Scores]) -> Table:
     made.caption_justify = "left"
     made.caption = (
         f"Of rows with a number of the paper or its artefact, those within {NEAR:.0%}. Like with "
-        "like: as published where it was run so, else by seed. Direction only: farther, but a "
-        "ratio on the paper's side of 1. Text: numbers that the text states. Words: those that "
+        "like: as published where it was run so, else by seed. Predicted: of these, those "
+        "that no constant was calibrated on. Direction only: farther, but a ratio on the paper's side of 1. Text: numbers that the text states. Words: those that "
         f"hold. Control: the rows that would be near if the papers' figures were {MOVED - 1:.0%} "
         "larger."
     )
@@ -82,7 +82,15 @@ def _board(title: str, footer: Scores) -> Table:
     )
     made.add_column("experiment", footer=Text("all"))
     made.add_column("")
-    heads = ("by seed", "as published", "like with like", "direction only", "text", "words")
+    heads = (
+        "by seed",
+        "as published",
+        "like with like",
+        "predicted",
+        "direction only",
+        "text",
+        "words",
+    )
     for head, cell in zip((*heads, "control"), _cells(footer), strict=True):
         made.add_column(head, cell, justify="right")
     return made
@@ -94,6 +102,7 @@ def _cells(found: Scores) -> list[Text]:
         _near(found.by_seed.figures),
         _near(found.published.figures),
         _near(alike.figures),
+        _near(alike.predicted),
         Text(f"{alike.direction or ''}"),
         _near(alike.text),
         _near(alike.words),
@@ -114,5 +123,5 @@ def _figures(row: Row, spread: Spread | None, judged: Judged) -> list[Text]:
     return [
         Text(f"{spread.mean:,.{digits}f}"),
         Text(document.interval(spread, digits)),
-        Text(document.verdict(judged, row.kind), style="bold red" if far else ""),
+        Text(document.verdict(row, judged), style="bold red" if far else ""),
     ]

@@ -54,8 +54,9 @@ _MEANS = (
     f"interval on logarithms with Student's t. A ratio is taken seed by seed. A figure is near the "
     f"paper's within {NEAR:.0%}; 'direction only' is a ratio that is farther, but on the same side "
     f"of 1. 'Like with like' counts the runs in the way the paper has measured, where there are "
-    f"such, else those by seed. The control counts the rows that would be near if the papers' "
-    f"figures were {MOVED - 1:.0%} larger: agreement is worth something only if it is small."
+    f"such, else those by seed; 'predicted' leaves out figures that constants were calibrated on or "
+    f"that the set-up fixes. The control counts the rows that would be near if the papers' figures "
+    f"were {MOVED - 1:.0%} larger: agreement is worth something only if it is small."
 )
 
 
@@ -135,7 +136,15 @@ def _scoreboard(by_paper: Mapping[str, Found]) -> str:
         link = _link(name)
         lines.append([link, *_score_cells(of)])
     lines.append(["<b>all</b>", *_score_cells(total)])
-    head = ["", "by seed", "as published", "like with like", "direction only", "differs"]
+    head = [
+        "",
+        "by seed",
+        "as published",
+        "like with like",
+        "predicted",
+        "direction only",
+        "differs",
+    ]
     head += ["numbers of the text", "words that hold", "control"]
     return f"<h2>Scoreboard</h2>{_table(head, lines)}"
 
@@ -147,6 +156,7 @@ def _score_cells(found: Scores) -> list[str]:
         _near(found.by_seed.figures),
         _near(found.published.figures),
         _near(alike.figures),
+        _near(alike.predicted),
         f"{alike.direction}" if alike.figures.rows else "",
         f"{differs}" if alike.figures.rows else "",
         _near(alike.text),
@@ -193,7 +203,7 @@ def _cells(row: Row) -> list[str]:
 
 
 def _verdict(row: Row, judged: Judged) -> str:
-    said = html.escape(document.verdict(judged, row.kind))
+    said = html.escape(document.verdict(row, judged))
     if judged.verdict == "direction":
         said += ", direction only"
     agrees = {True: "near", False: "differs", None: ""}[judged.holds]

@@ -54,7 +54,7 @@ def markdown() -> str:
             sections.append(f"### {experiment}\n\n{text}\n{body}")
     overview.append(("**all**", *_cells(total)))
     head = (
-        *("by seed", "as published", "like with like", "direction only"),
+        *("by seed", "as published", "like with like", "predicted", "direction only"),
         *("numbers of the text", "words that hold", "control"),
     )
     return (
@@ -129,7 +129,7 @@ def _near(count: Count, percent: str, how: str = "") -> str:
 
 def _cells(of: Scores) -> tuple[str, ...]:
     alike = of.alike
-    counts = (of.by_seed.figures, of.published.figures, alike.figures)
+    counts = (of.by_seed.figures, of.published.figures, alike.figures, alike.predicted)
     more = (alike.text, alike.words, alike.moved)
     return (
         *(_cell(each) for each in counts),

@@ -165,16 +165,21 @@ def test_a_figure_beyond_15_percent_may_have_the_direction() -> None:
 
 def test_the_papers_words_are_claims_and_figures_have_kinds() -> None:
     data = EXPERIMENT.model_dump()
-    claim = data["claims"][0] | {"paper": {0.9: "about equal", 0.99: "falls", "mean": "(a remark)"}}
-    claim |= {"artefact": None, "kind": {0.99: "other"}}
+    claim = data["claims"][0] | {"paper": {0.9: "about equal", 0.99: 1.0, "mean": "(a remark)"}}
+    claim |= {"artefact": None, "kind": {0.99: "calibrated"}}
     experiment = Experiment.model_validate({**data, "claims": [claim]})
-    found = evaluation.rows(experiment, measured({0.9: [2.0, 2.0], 0.99: [1.0, 1.0]}))
+    figures = measured({0.9: [2.0, 2.0], 0.99: [1.0, 1.0]})
+    found = evaluation.rows(experiment, figures)
     assert [row.by_seed.holds for row in found] == [False, None, None]
-    assert [row.kind for row in found] == ["predicted", "other", "predicted"]
-    assert scores.of_rows(found).alike.words == Count(1, 0)
+    score = scores.of_rows(found).alike
+    assert (score.words, score.figures, score.predicted) == (Count(1, 0), Count(1, 1), Count())
     table = document.markdown(found, "command")
-    assert "**does not hold**" in table
-    assert "another quantity" in table
+    assert "| **does not hold** |" in table
+    assert "| +0%, calibrated |" in table
+    other = Experiment.model_validate({**data, "claims": [claim | {"unlike": "with ssh"}]})
+    unlike = evaluation.rows(other, figures)
+    assert scores.of_rows(unlike).alike == scores.Score()
+    assert document.markdown(unlike, "command").count("| another quantity: with ssh |") == 3
 
 
 def test_negative_control_of_the_scoreboard_moves_the_papers_figures() -> None:

@@ -26,7 +26,7 @@ PLACES = re.compile(
 )
 ROMAN = {"I": 1, "V": 5, "X": 10}
 OVERALL = {"abstract", "introduction", "conclusion"}
-OWN = ("what ", "not in ")
+OWN = ("what ", "not in ", "negative control ")
 """How the source of an experiment begins that repeats nothing of a paper."""
 
 

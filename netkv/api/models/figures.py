@@ -7,7 +7,7 @@ from typing import Any, Literal
 from netkv.api.models.base import Model
 
 Verdict = Literal["near", "direction", "differs"]
-Kind = Literal["predicted", "calibrated", "fixed", "other"]
+Kind = Literal["predicted", "calibrated", "fixed"]
 
 
 class FigureNumbers(Model):
@@ -77,6 +77,8 @@ class Scores(Model):
     """The same of runs in the way the paper has measured."""
     alike: NearRows
     """The same, like with like."""
+    predicted: NearRows
+    """Of `alike`, what no constant was calibrated on and no set-up fixes."""
     direction: int
     """Numbers that are farther, but ratios on the paper's side of 1; like with like."""
     text: NearRows
@@ -141,7 +143,10 @@ class ClaimRow(Model):
     artefact: float | None
     kind: Kind
     """What the figure is worth: nothing was fitted to it; constants were calibrated on it; the
-    set-up fixes it; it measures something else, so there is no difference."""
+    set-up fixes it."""
+    unlike: str | None
+    """What the paper's figure measures, if that is another quantity of the same name: then there is
+    no difference."""
     cause: str | None
     """Why rows of this claim differ from the paper."""
     by_seed: ClaimSpread

@@ -172,6 +172,7 @@ function counts(of) {
     near(of.by_seed),
     near(of.as_published),
     near(of.alike),
+    near(of.predicted),
     of.alike.rows === 0 ? "" : String(of.direction),
     near(of.text),
     near(of.words),
@@ -183,6 +184,7 @@ const COUNTS = [
   "by seed",
   "as published",
   "like with like",
+  "predicted",
   "direction only",
   "numbers of the text",
   "words",
@@ -243,7 +245,7 @@ function claims(rows) {
     const figures = (/** @type {Schemas["ClaimSpread"]} */ spread) => [
       make("td", { title: spread.mean }, number(spread.mean)),
       spread.low == null ? "" : `${number(spread.low)} to ${number(spread.high)}`,
-      verdict(spread, row.kind),
+      verdict(spread, row),
     ];
     return [
       row.quantity === rows[at - 1]?.quantity ? "" : row.quantity,
@@ -261,10 +263,12 @@ function claims(rows) {
   return found;
 }
 
-const KINDS = { predicted: "", calibrated: "calibrated", fixed: "fixed by the set-up", other: "another quantity" };
+const KINDS = { predicted: "", calibrated: "calibrated", fixed: "fixed by the set-up" };
 
-/** What a figure is beside the paper's. @param {Schemas["ClaimSpread"]} spread @param {Schemas["ClaimRow"]["kind"]} kind */
-function verdict({ difference, holds }, kind) {
+/** What a figure is beside the paper's. @param {Schemas["ClaimSpread"]} spread @param {Schemas["ClaimRow"]} row */
+function verdict({ difference, holds }, { kind, unlike, paper, artefact }) {
+  if (paper === "" && artefact == null) return "";
+  if (unlike != null) return `another quantity: ${unlike}`;
   const found =
     difference != null
       ? `${difference >= 0 ? "+" : ""}${(100 * difference).toFixed(0)}%`

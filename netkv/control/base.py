@@ -139,6 +139,14 @@ class Preload:
     keys: tuple[bytes, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class HotKeys:
+    """These keys (16 bytes each) are hot, the most important first, as an oracle knows
+    (`workload.shift.admit`). Each counts as one report of a hot key at the threshold."""
+
+    keys: tuple[bytes, ...]
+
+
 # Events and actions that are made for each message are not `frozen`, as those of `messages.py`.
 
 
@@ -221,6 +229,7 @@ Event: TypeAlias = (
     | SwitchLost
     | Timer
     | Preload
+    | HotKeys
     | Digest
     | PacketIn
     | TableWritten
@@ -496,6 +505,8 @@ class ControlPlane(ABC):
                 return self.on_started(now, saved)
             case Preload(keys):
                 return self.on_preload(now, keys)
+            case HotKeys(keys):
+                return self.on_hot_keys(now, keys)
             case TableRead():
                 return self.on_table_read(now, event)
             case Saved():
@@ -537,6 +548,14 @@ class ControlPlane(ABC):
 
     def on_preload(self, now: Nanoseconds, keys: tuple[bytes, ...]) -> Iterator[Action]:
         """Cache `keys`. By default nothing: a scheme without a cache has nothing to preload."""
+        return iter(())
+
+    def on_hot_keys(self, now: Nanoseconds, keys: tuple[bytes, ...]) -> Iterator[Action]:
+        """Admit `keys` as if each had been reported as hot once: they may evict others, and none of
+        them is dropped because several arrive at once. Keys of other switches are ignored.
+
+        By default nothing. Control planes of schemes with the options `SwitchCache` implement it.
+        """
         return iter(())
 
     def on_digest(self, now: Nanoseconds, digest: Digest) -> Iterator[Action]:

@@ -104,7 +104,7 @@ def up(
 def check(spec: RackSpec) -> None:
     """Raises `NetkvError` if the rack cannot run live on this machine: `UsageError` if its
     specification is wrong."""
-    checks.check_live(schemes.of(spec), spec.lab)
+    checks.check_live(schemes.of(spec), spec.lab, spec.workload)
     cores.check(spec.lab.cores)
     if spec.lab.fabric == "veth":
         veth.check()

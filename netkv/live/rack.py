@@ -81,7 +81,7 @@ class LiveRack(RackOfNodes):
         node without a port of a switch that runs elsewhere.
         """
         super().__init__(spec, schemes.of(spec), on_event)
-        checks.check_live(self.scheme, spec.lab)
+        checks.check_live(self.scheme, spec.lab, spec.workload)
         cores.check(spec.lab.cores)
         self.directory = directory
         self.target = target.of(spec.lab, self._bundle)

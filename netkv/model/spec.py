@@ -112,9 +112,15 @@ class Shift(Spec):
     keys: Annotated[int, Field(ge=1)] = 200
     """How many keys change rank at once."""
     top: Annotated[int, Field(ge=1)] = 10_000
-    """With `random`: the replaced keys are drawn from this many of the most popular keys."""
+    """With `random`: the replaced keys are drawn from this many of the most popular keys. With
+    `admit: new`: the keys that come among this many are reported."""
     every: Annotated[float, Field(gt=0), SECONDS] = 10.0
     """Time from one shift to the next in the measured part."""
+    admit: Literal["new", "hottest"] | None = None
+    """Whether an oracle reports keys to the controllers as hot at each shift, in place of their
+    detection; in the simulator only. `new`: the keys that the shift brings among the `top` most
+    popular ones. `hottest`: the `keys` most popular ones, as in a published artefact. Left out:
+    keys must be detected."""
 
     @model_validator(mode="before")
     @classmethod

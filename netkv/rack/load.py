@@ -30,7 +30,8 @@ def load_config(spec: RackSpec, scheme: Scheme) -> dict[str, Any]:
         "retry_s": spec.retry,
         "keyspace": keyspace(spec),
         "workload": spec.workload.model_dump(
-            mode="json", exclude={"key_size", "placement", "rotation"}
+            mode="json",
+            exclude={"key_size": True, "placement": True, "rotation": True, "shift": {"admit"}},
         ),
         "verify": True,
         "may_be_stale": scheme.max_staleness(spec.lab) is not None,

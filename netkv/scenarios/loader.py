@@ -227,7 +227,7 @@ def _check_schemes(scenario: Scenario, names: Sequence[str], locate: Locate) -> 
                 lab = applied.of_scheme(name).lab
                 checks.check(scheme, lab, applied.workload)
                 if applied.mode == "live":
-                    checks.check_live(scheme, lab)
+                    checks.check_live(scheme, lab, applied.workload)
             except MisfitError as wrong:
                 swept = next((p for p in params if dotted(wrong.path).startswith(p)), None)
                 at = wrong.path if swept is None else ("sweep", swept)

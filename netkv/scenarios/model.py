@@ -97,7 +97,21 @@ class Scenario(Spec):
     def _possible_load(self) -> Scenario:
         check_load(self.lab, self.workload, self.deadline)
         check_rotation(self.workload, self.lab.servers, self.duration)
+        shift = self.workload.shift
+        if shift is not None and shift.admit is not None:
+            self._check_admission()
         return self
+
+    def _check_admission(self) -> None:
+        """Raises `FieldError` if no controller can admit the keys that an oracle reports."""
+        if any(schemes.get(name).admits_hot_keys for name in self.schemes):
+            return
+        able = ", ".join(each.name for each in schemes.all_schemes() if each.admits_hot_keys)
+        raise FieldError(
+            f"no scheme of the scenario has a controller that admits hot keys to a cache; schemes "
+            f"that have one: {able}",
+            *("workload", "shift", "admit"),
+        )
 
     @model_validator(mode="after")
     def _possible_target(self) -> Scenario:

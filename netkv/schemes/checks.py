@@ -51,8 +51,14 @@ def check(scheme: Scheme, lab: GenericLab, workload: WorkloadSpec) -> None:
         _refuse_pipelines(scheme, lab.pipelines)
 
 
-def check_live(scheme: Scheme, lab: GenericLab) -> None:
-    """Raises `MisfitError` if only the simulator can run the scheme in the lab."""
+def check_live(scheme: Scheme, lab: GenericLab, workload: WorkloadSpec) -> None:
+    """Raises `MisfitError` if only the simulator can run the scheme in the lab, or the load."""
+    if workload.shift is not None and workload.shift.admit is not None:
+        raise MisfitError(
+            "Only the simulator has an oracle that reports hot keys: live, "
+            "'workload.shift.admit' must be left out.",
+            *("workload", "shift", "admit"),
+        )
     if lab.topology.kind != "rack":
         _check_several_switches(lab)
     if scheme.card is None:

@@ -202,6 +202,11 @@ class Scheme:
         """Whether `lab.name` is an option of the scheme itself, not one of every lab."""
         return name in self.options.model_fields
 
+    @property
+    def admits_hot_keys(self) -> bool:
+        """Whether its controllers admit hot keys to caches of switches."""
+        return issubclass(self.options, SwitchCache)
+
     def preloaded(self, lab: GenericLab) -> int:
         """Number of keys that the switches cache at the start; they are the hottest. Each switch
         with servers has room for its part of them, and the other layers for as many."""

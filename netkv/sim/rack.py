@@ -29,6 +29,7 @@ from netkv.sim import config, profiles
 from netkv.sim.controller import Controller, SwitchControl
 from netkv.sim.disk import Disk
 from netkv.sim.failover import Failover
+from netkv.sim.oracle import Oracle
 from netkv.sim.rack_nodes import (
     RackOfNodes,
     SimCable,
@@ -114,6 +115,7 @@ class SimRack(RackOfNodes):
             lambda text: self.emit("control", self.controller.name, text),
             self._lost,
         )
+        self.oracle = Oracle(spec.workload.shift, self._hottest, self._report_hot)
         self.threads = 1
         """How many threads the simulation may use; `bring_up` reads it. No result depends on it."""
         self.always_threads = False
@@ -217,7 +219,7 @@ class SimRack(RackOfNodes):
             self.simulation.watch(*self._watched)
         hottest: list[bytes] = []
         if count := self.scheme.preloaded(lab):
-            hottest = hottest_keys(self.command(self._hottest_command(count)))
+            hottest = self._hottest(count)
         self._make_controllers()
         wanted = 0
         servers = self.network.switches[0].topology.servers
@@ -296,11 +298,12 @@ class SimRack(RackOfNodes):
         from netkv import _engine
 
         simulation, controllers, failover = self.simulation, self.controllers, self.failover
+        oracle = self.oracle
         switches = [(it.controller, it) for it in self.control]
         now = simulation.now()
         while True:
             next_stop = until
-            for due in (failover.deadline, *(it.deadline for it in controllers)):
+            for due in (failover.deadline, oracle.deadline, *(it.deadline for it in controllers)):
                 if due is not None and due < next_stop:
                     next_stop = due
             # While a switch is out of service, each event may end that.
@@ -331,6 +334,7 @@ class SimRack(RackOfNodes):
                 if (due := it.deadline) is not None and due <= now:
                     it.timer(now)
             failover.advance(now)
+            oracle.advance(now)
             if now >= until:
                 return
 
@@ -361,7 +365,18 @@ class SimRack(RackOfNodes):
             reply: dict[str, Any] = json.loads(self.simulation.command(json.dumps(command)))
         except ValueError as error:
             raise UsageError(str(error)) from error
+        if command["do"] == "phase":
+            self.oracle.phase(command["name"], self.nanoseconds)
         return reply
+
+    def _hottest(self, count: int) -> list[bytes]:
+        """The most popular keys at this moment, the hottest first."""
+        return hottest_keys(self.command(self._hottest_command(count)))
+
+    def _report_hot(self, keys: tuple[bytes, ...]) -> None:
+        """The oracle knows these keys to be hot."""
+        for controller in self.controllers:
+            controller.handle(base.HotKeys(keys))
 
     async def sample(self) -> RackSample:
         return self.take_sample()

@@ -209,6 +209,7 @@ def test_event_needs_exactly_one_action_and_a_real_node() -> None:
         (["- at: 1", "  kill: switch", "  storage: lost"], 13, "storage"),
         (["- at: 1", "  kill: switch", "  after_actions: 1"], 13, "after_actions"),
         (["- at: 1", "  shift:", "    kind: hot-in", "    keys: 2000"], 14, "shift.keys"),
+        (["- at: 1", "  shift:", "    kind: hot-in", "    admit: new"], 14, "shift.admit"),
     ],
 )
 def test_impossible_event_names_the_line_of_its_field(
@@ -322,6 +323,29 @@ def test_error_of_a_contradictory_workload_names_its_line(
     assert text.startswith(f"scenarios/mine.yaml:{line}: 'workload"), text
     for part in parts:
         assert part in text
+
+
+@pytest.mark.parametrize(
+    ("head", "part"),
+    [
+        ("schemes: [netcache]", "Only the simulator has an oracle"),
+        ("schemes: [netcache]\nmode: live", "Only the simulator has an oracle"),
+        ("schemes: [nocache]\nmode: sim", "schemes that have one: netcache, farreach, dist"),
+    ],
+)
+def test_oracle_is_refused_where_it_has_no_effect(head: str, part: str) -> None:
+    text = f"name: mine\n{head}\nworkload:\n  shift:\n    kind: hot-in\n    admit: new\n"
+    line = text.splitlines().index("    admit: new") + 1
+    with pytest.raises(UsageError) as caught:
+        loader.loads(text, "scenarios/mine.yaml", to_run=True)
+    assert str(caught.value).startswith(f"scenarios/mine.yaml:{line}: ")
+    assert part in str(caught.value)
+
+
+def test_oracle_may_run_beside_a_scheme_without_a_cache() -> None:
+    shift = "shift: {kind: hot-in, admit: hottest}"
+    text = f"name: a\nschemes: [nocache, netcache]\nmode: sim\nworkload: {{{shift}}}\n"
+    loader.loads(text, "f", to_run=True)
 
 
 def test_hot_in_shift_of_many_keys_needs_no_top() -> None:

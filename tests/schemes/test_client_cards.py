@@ -81,10 +81,10 @@ def test_options_of_a_cache_without_room_are_refused() -> None:
 def test_live_lab_has_one_client_behind_the_card() -> None:
     scheme = schemes.get(CACHE)
     lab = {"fabric": "udp", "target": "engine"}
-    checks.check_live(scheme, LabSpec(**lab))
+    checks.check_live(scheme, LabSpec(**lab), WorkloadSpec())
     for option in ("clients", "card_functions"):
         with pytest.raises(MisfitError, match=f"'lab.{option}' must be 1, not 2") as error:
-            checks.check_live(scheme, LabSpec(**lab, **{option: 2}))
+            checks.check_live(scheme, LabSpec(**lab, **{option: 2}), WorkloadSpec())
         assert error.value.path == ("lab", option)
 
 

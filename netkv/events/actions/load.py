@@ -66,17 +66,20 @@ class Shift(_OfLoad):
     BEGINNING: ClassVar[dict[str, str]] = {"kind": "hot-in"}
 
     shift: Popularity
-    """One popularity shift now (its `every` is ignored)."""
+    """One popularity shift now (its `every` is ignored, and it has no `admit`)."""
 
     def describe(self) -> str:
         return f"shift {self.shift.kind} of {self.shift.keys} keys"
 
     def check(self, state: RackState, where: str) -> None:  # noqa: ARG002 (the shift says where)
+        if self.shift.admit is not None:
+            text = "only the repeated shift of a workload ('workload.shift') has 'admit'"
+            raise FieldError(text, "shift", "admit")
         try:
             check_shift(self.shift, state.workload)
         except FieldError as error:
             raise error.below("shift") from None
 
     async def carry_out(self, rack: ChangedRack) -> None:
-        shift = self.shift.model_dump(mode="json", exclude={"every"})
+        shift = self.shift.model_dump(mode="json", exclude={"every", "admit"})
         await rack.client.command({"do": "shift", **shift})

@@ -22,6 +22,8 @@ class AdmissionQueue:
        rejected; the server offers the key again while it is hot.
     2. A key of a preload or a recovery waits without limit, and evicts no other key.
     3. Evictions that wait for a silent server do not count as in flight.
+    4. A key that an oracle reports is reported only once: it waits without limit, also for a
+       contest. Then it is like an offer whose record must be fetched.
     """
 
     def __init__(self, context: Context, settled: Callable[[bytes, bool], None]) -> None:
@@ -32,13 +34,14 @@ class AdmissionQueue:
         self._waiting: OrderedDict[bytes, Candidate] = OrderedDict()
         self._to_evict: deque[int] = deque()  # generations
         self._preloads: set[bytes] = set()  # neither cached nor given up
+        self._reported: OrderedDict[bytes, None] = OrderedDict()  # by an oracle
 
     def connect(self, admission: Admission, eviction: Eviction, contention: Contention) -> None:
         """Set the parts that carry out admissions, evictions and contests."""
         self._admission, self._eviction, self._contention = admission, eviction, contention
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._waiting) + len(self._reported)
 
     @property
     def unsettled_preloads(self) -> int:
@@ -63,12 +66,18 @@ class AdmissionQueue:
         context, key = self._context, record.key
         if record.deleted or len(record.value) > MAX_CACHED_BYTES:
             return False
-        if key in context.index or key in self._waiting or key in self._contention:
+        if self._is_known(key):
             return True
         if not serving or len(self._waiting) >= context.parameters.max_waiting:
             return False
         self._waiting[key] = Candidate(key, record, context.options.hot_threshold)
         return True
+
+    def report(self, keys: Iterable[bytes]) -> None:
+        """Queue hot keys that an oracle knows, in this order."""
+        for key in keys:
+            if not self._is_known(key):
+                self._reported[key] = None
 
     def evict(self, generation: int) -> None:
         """Queue the eviction of an entry, without a successor."""
@@ -79,6 +88,7 @@ class AdmissionQueue:
         waiting = [each for each in self._waiting.values() if each.count is None]
         lost = [entry.candidate for entry in self._context.index if entry.key in self._preloads]
         self._waiting.clear()
+        self._reported.clear()
         self._to_evict.clear()
         for candidate in (*lost, *waiting):
             self._waiting[candidate.key] = candidate
@@ -98,15 +108,29 @@ class AdmissionQueue:
                 self._context.counts["evicted_doubtful"] += 1
                 self._eviction.begin(entry)
         while self._waiting and self._below_limit():
-            key, candidate = self._waiting.popitem(last=False)
-            if key in index:
-                self.settled(candidate, "cached_already")
-            elif index.free_entries:
-                self._admission.begin(candidate)
-            elif candidate.count is None:
-                self.settled(candidate, "without_room")
-            elif not self._contention.contend(candidate):
-                self._context.counts["offers_dropped"] += 1
+            self._start(self._waiting.popitem(last=False)[1])
+        while self._reported and self._below_limit():
+            if not index.free_entries and self._contention.full:
+                break
+            key, _ = self._reported.popitem(last=False)
+            self._start(Candidate(key, count=self._context.options.hot_threshold))
+
+    def _start(self, candidate: Candidate) -> None:
+        """Begin to admit a key, or to contend for an entry; or give it up."""
+        index = self._context.index
+        if candidate.key in index:
+            self.settled(candidate, "cached_already")
+        elif index.free_entries:
+            self._admission.begin(candidate)
+        elif candidate.count is None:
+            self.settled(candidate, "without_room")
+        elif not self._contention.contend(candidate):
+            self._context.counts["offers_dropped"] += 1
+
+    def _is_known(self, key: bytes) -> bool:
+        """Whether the key has an entry, waits for one or contends for one."""
+        queued = key in self._waiting or key in self._reported
+        return queued or key in self._context.index or key in self._contention
 
     def _below_limit(self) -> bool:
         silent = self._context.pending.silent

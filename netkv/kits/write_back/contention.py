@@ -35,6 +35,11 @@ class Contention:
     def __contains__(self, key: bytes) -> bool:
         return key in self._contests
 
+    @property
+    def full(self) -> bool:
+        """Whether no further contest may begin now."""
+        return self._contests.full
+
     def clear(self) -> None:
         """Drop all contests."""
         self._contests.clear()

@@ -28,6 +28,8 @@ class Cache:
     1. The numbers of keys in flight and of waiting keys are limited. A hot key that is dropped
        because of a limit is reported again.
     2. After a restart of the switch every entry is installed again under a new generation.
+    3. A key that an oracle reports is reported only once: it waits without limit, also for a
+       contest.
     """
 
     def __init__(
@@ -45,11 +47,13 @@ class Cache:
         """`pending`, `numbers`, `counts`: possibly shared with other caches. `writes`: to this
         switch. `owner`: the server of a key, and `switch`: this one, as receivers of messages."""
         self._parameters = parameters
+        self._hot_threshold = options.hot_threshold
         self._counts = counts
         self._writes = writes
         self.records = Records(options.cache_entries, options.cache_rows or MAX_ROWS)
         self._waiting: OrderedDict[bytes, Candidate] = OrderedDict()
         self._unsettled: set[bytes] = set()  # keys of preloads and restarts, not yet settled
+        self._reported: OrderedDict[bytes, None] = OrderedDict()  # by an oracle
         self._lifecycle = Lifecycle(
             self.records, pending, writes, numbers, owner=owner, decisions=self, counts=counts
         )
@@ -80,7 +84,7 @@ class Cache:
         return {
             "cached": self.records.cached,
             "in_flight": self.records.in_flight,
-            "waiting": len(self._waiting),
+            "waiting": len(self._waiting) + len(self._reported),
             "free_entries": self.records.free_entries,
             "free_cells": self.records.slots.free_cells,
         }
@@ -99,6 +103,7 @@ class Cache:
             part.clear()
         preloads = [candidate for candidate in self._waiting.values() if candidate.count is None]
         self._waiting.clear()
+        self._reported.clear()
         for candidate in (*(Candidate(record.key) for record in lost), *preloads):
             self._waiting[candidate.key] = candidate
         self._unsettled.update(record.key for record in lost)
@@ -117,12 +122,22 @@ class Cache:
     def report(self, report: HotKey) -> None:
         """Queue a hot key for admission."""
         key = report.key
-        if key in self.records or key in self._waiting or key in self._popularity:
-            return  # it has an entry, waits for one or contends for one
+        if self._is_known(key):
+            return
         if len(self._waiting) >= self._parameters.max_waiting:
             self._counts["hot_keys_dropped"] += 1
         else:
             self._waiting[key] = Candidate(key, report.count, report.epoch)
+
+    def report_known(self, key: bytes) -> None:
+        """Queue a hot key that an oracle knows (rule 3)."""
+        if not self._is_known(key):
+            self._reported[key] = None
+
+    def _is_known(self, key: bytes) -> bool:
+        """Whether the key has an entry, waits for one or contends for one."""
+        queued = key in self._waiting or key in self._reported
+        return queued or key in self.records or key in self._popularity
 
     def on_outgrown(self, message: Message) -> Iterator[Action]:
         """A value no longer fits its entry, or the key was deleted."""
@@ -144,12 +159,20 @@ class Cache:
         waiting, records, most = self._waiting, self.records, self._parameters.max_in_flight
         while waiting and records.in_flight < most and not self._lifecycle.moving:
             _, candidate = waiting.popitem(last=False)
-            if candidate.key in records:
-                continue
-            if candidate.chunks == 0 and records.free_entries:
-                self._lifecycle.admit(candidate)
-            else:
-                self._contend(candidate)
+            self._admit(candidate)
+        while self._reported and records.in_flight < most and not self._lifecycle.moving:
+            if not records.free_entries and self._popularity.full:
+                break
+            key, _ = self._reported.popitem(last=False)
+            self._admit(Candidate(key, self._hot_threshold, self.epoch))
+
+    def _admit(self, candidate: Candidate) -> None:
+        if candidate.key in self.records:
+            return
+        if candidate.chunks == 0 and self.records.free_entries:
+            self._lifecycle.admit(candidate)
+        else:
+            self._contend(candidate)
 
     def _contend(self, candidate: Candidate) -> None:
         """The cache is full: let the candidate contend with cached keys, if it may evict one."""

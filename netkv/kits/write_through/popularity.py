@@ -58,6 +58,11 @@ class Popularity:
         """Whether the key contends for an entry."""
         return key in self._contests
 
+    @property
+    def full(self) -> bool:
+        """Whether no further contest may begin now."""
+        return self._contests.full
+
     def clear(self) -> None:
         """The switch has lost its state: drop all contests and end the epoch."""
         self._contests.clear()

@@ -263,6 +263,14 @@ class DistCache(NetworkControlPlane):
                 cache.preload(key)
         return iter(())
 
+    def on_hot_keys(self, now: Nanoseconds, keys: tuple[bytes, ...]) -> Iterator[Action]:
+        """Offer the keys to their caches, as reported ones (rule 1)."""
+        for key in keys:
+            self._counts["hot_keys_known"] += 1
+            for cache in self._caches_of(key):
+                cache.report_known(key)
+        return iter(())
+
     def on_digest(self, now: Nanoseconds, digest: Digest) -> Iterator[Action]:
         """The last layer reports a hot key."""
         report = decode_hot_key(digest)

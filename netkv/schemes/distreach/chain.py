@@ -177,6 +177,12 @@ class Chain:
         """Cache keys of the chain, in this order, as far as there is room."""
         self._queue.preload(keys)
 
+    def report(self, keys: Iterable[bytes]) -> None:
+        """Admit hot keys that an oracle knows; a chain that recovers drops them, as it rejects
+        offers."""
+        if self.recovery.serving:
+            self._queue.report(keys)
+
     def on_written(
         self, now: Nanoseconds, switch: ChainSwitch, written: TableWritten
     ) -> Iterator[Action]:

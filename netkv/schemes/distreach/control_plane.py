@@ -291,6 +291,13 @@ class DistReach(NetworkControlPlane):
             chain.preload(local)
         return iter(())
 
+    def on_hot_keys(self, now: Nanoseconds, keys: tuple[bytes, ...]) -> Iterator[Action]:
+        """Queue the keys for admission to their chains."""
+        self._counts["hot_keys_known"] += len(keys)
+        for key in keys:
+            self._of_server[self._topology.owner(key).index].report((key,))
+        return iter(())
+
     def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterator[Action]:
         """A frame of a switch or a server."""
         chain = self._chains.get(packet.switch)

@@ -284,6 +284,13 @@ class FarReach(ForwardingControlPlane):
         self._queue.preload(keys)
         return iter(())
 
+    def on_hot_keys(self, now: Nanoseconds, keys: tuple[bytes, ...]) -> Iterator[Action]:
+        """Queue the keys for admission; a switch that recovers drops them, as it rejects offers."""
+        if self._recovery.serving:
+            self._counts["hot_keys_known"] += len(keys)
+            self._queue.report(keys)
+        return iter(())
+
     def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterable[Action]:
         """A frame of the switch, a server or a client."""
         loaded = read_loaded(packet.frame)

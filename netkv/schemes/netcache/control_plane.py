@@ -167,6 +167,14 @@ class NetCache(ForwardingControlPlane):
                 self._counts["preloads_elsewhere"] += 1
         return iter(())
 
+    def on_hot_keys(self, now: Nanoseconds, keys: tuple[bytes, ...]) -> Iterator[Action]:
+        """Queue the keys of this switch for admission."""
+        for key in keys:
+            if self.topology.is_local(key):
+                self._counts["hot_keys_known"] += 1
+                self.cache.report_known(key)
+        return iter(())
+
     def on_digest(self, now: Nanoseconds, digest: Digest) -> Iterator[Action]:
         """Queue a hot key for admission."""
         report = decode_hot_key(digest)

@@ -62,10 +62,10 @@ def overview(found: Mapping[str, Scores]) -> Table:
     made.caption_justify = "left"
     made.caption = (
         f"Of rows with a number of the paper or its artefact, those within {NEAR:.0%}. Like with "
-        "like: as published where it was run so, else by seed. Predicted: of these, those "
-        "that no constant was calibrated on. Direction only: farther, but a ratio on the paper's side of 1. Text: numbers that the text states. Words: those that "
-        f"hold. Control: the rows that would be near if the papers' figures were {MOVED - 1:.0%} "
-        "larger."
+        "like: as published where it was run so, else by seed. Predicted: of these, those that no "
+        "constant was calibrated on. Direction only: farther, but a ratio on the paper's side of "
+        "1. Text: numbers that the text states. Words: those that hold. Control: the rows that "
+        f"would be near if the papers' figures were {MOVED - 1:.0%} larger."
     )
     for name, scores in found.items():
         made.add_row(Text(name), Text(), *_cells(scores))

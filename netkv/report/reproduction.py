@@ -55,8 +55,8 @@ _MEANS = (
     f"paper's within {NEAR:.0%}; 'direction only' is a ratio that is farther, but on the same side "
     f"of 1. 'Like with like' counts the runs in the way the paper has measured, where there are "
     f"such, else those by seed; 'predicted' leaves out figures that constants were calibrated on "
-    f"or that the set-up fixes. The control counts the rows that would be near if the papers' figures "
-    f"were {MOVED - 1:.0%} larger: agreement is worth something only if it is small."
+    f"or that the set-up fixes. The control counts the rows that would be near if the papers' "
+    f"figures were {MOVED - 1:.0%} larger: agreement is worth something only if it is small."
 )
 
 

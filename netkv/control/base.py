@@ -429,6 +429,16 @@ class CountsCached(Protocol):
 
 
 @runtime_checkable
+class CountsRecords(Protocol):
+    """A control plane that counts the records that pass through it."""
+
+    def record_bytes(self) -> int:
+        """Bytes of the records (key, version, value) of admissions, evictions and snapshots since
+        the start: each once, without the messages around them."""
+        ...
+
+
+@runtime_checkable
 class RegistersClients(Protocol):
     """A control plane where client processes register and deregister."""
 

@@ -116,6 +116,13 @@ class Controller:
             return len(self.control_plane.cached_keys())
         return 0
 
+    @property
+    def record_bytes(self) -> int:
+        """Bytes of records that have passed through the control plane."""
+        if isinstance(self.control_plane, base.CountsRecords):
+            return self.control_plane.record_bytes()
+        return 0
+
     def cached_keys(self) -> set[bytes]:
         """The keys that the control plane has cached; none while nothing is handled."""
         if not self._handles.is_set() or not isinstance(self.control_plane, base.Caches):

@@ -263,6 +263,11 @@ class LiveController(Controllers):
         running = Counter({it.node: it.bytes for it in connections})
         return dict(self._bytes_of_ended + running)
 
+    @property
+    def record_bytes(self) -> list[int]:
+        """Bytes of records that have passed through each controller, since its start."""
+        return [each.record_bytes for each in self._controllers]
+
     def dropped(self) -> dict[str, int]:
         """Messages dropped because their queues were full (`Controller.dropped`)."""
         return dict(sum((Counter(it.dropped()) for it in self._controllers), Counter()))

@@ -274,6 +274,7 @@ class LiveRack(RackOfNodes):
                 coordinator=None if coordinated is None else coordinated.counts,
                 cards=cards,
                 control_bytes=self.controller.bytes,
+                record_bytes=self.controller.record_bytes,
                 counts={
                     **{name: answer.counts for name, answer in switches.items()},
                     "controller": self.controller.dropped(),

@@ -164,6 +164,9 @@ class RackSample:
     control_plane_bytes: int = 0
     """Bytes between controllers and switches in the interval, both directions."""
     control_plane_bytes_by_switch: dict[str, int] = field(default_factory=dict)
+    record_bytes: int = 0
+    """Bytes of the records of admissions, evictions and snapshots that passed through controllers
+    in the interval, for schemes that count them."""
     cached: int = 0
     """Number of cached records, as the controllers know. While no controller reaches a switch that
     runs on, it is the last number."""

@@ -43,6 +43,7 @@ class Sampler:
         cards: Iterable[Mapping[str, Any]],
         links: Mapping[str, int] | None = None,
         control_bytes: Mapping[str, int],
+        record_bytes: Iterable[int],
         counts: Mapping[str, Mapping[str, Any]],
         cached: int,
     ) -> RackSample:
@@ -51,6 +52,7 @@ class Sampler:
         `now` is on the clock of `begin`, `time` is the time of the sample. `servers`: each reply
         with the time `at` which it came, if that is not `now`. `silent`: the servers that run and
         have not answered. `control_bytes`: bytes between controllers and each switch so far.
+        `record_bytes`: bytes of records that have passed through each controller since its start.
         `cards`: counters for `CardRises`. `links`: bytes on links so far, by kind; None: unknown.
         `counts`: counters for `GroupRises`, by source.
         """
@@ -58,6 +60,9 @@ class Sampler:
         served = self.servers.take(servers, silent, self._sampled_at, now)
         self._sampled_at = now
         new_bytes = self._bytes.take("control", control_bytes)
+        records = self._bytes.take(
+            "records", {f"{number}": size for number, size in enumerate(record_bytes)}
+        )
         rises = self._groups.take(counts)
         counted = self._cards.take(cards)
         if self._card_hits is not None:
@@ -74,6 +79,7 @@ class Sampler:
             switch={key: value for key, value in switch.items() if isinstance(value, int)},
             control_plane_bytes=sum(new_bytes.values()),
             control_plane_bytes_by_switch=new_bytes,
+            record_bytes=sum(records.values()),
             cached=cached,
             server_statistics=served.statistics,
             client_statistics=client,

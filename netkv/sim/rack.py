@@ -401,6 +401,7 @@ class SimRack(RackOfNodes):
                 name: control.bytes
                 for name, control in zip(self.switches, self.control, strict=True)
             },
+            record_bytes=[each.record_bytes for each in self.controllers],
             counts={
                 "rack": statistics,
                 **{

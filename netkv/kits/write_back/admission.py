@@ -9,7 +9,7 @@ from typing import Protocol
 from netkv.control.base import Action, Continued, Nanoseconds, Note
 from netkv.kits.write_back.context import Context
 from netkv.kits.write_back.entries import Candidate, Entry, State
-from netkv.kits.write_back.record import Record, record_of
+from netkv.kits.write_back.record import Record, record_of, size_of
 from netkv.kits.write_back.removal import Removal
 from netkv.kits.write_back.validity import Validity
 from netkv.model.messages import MAX_CACHED_BYTES, NO_BITS, Bit, Message, Op, Slot, Stamp, Status
@@ -67,6 +67,7 @@ class Admission:
         later = record is not None and self._context.observe_incarnation(record.incarnation)
         if record is None or len(record.value) > MAX_CACHED_BYTES:
             return self._give_up(entry, "not_fetched", entry.switch - 1)
+        self._context.counts["record_bytes"] += size_of(record)
         self._fill(entry, record)
         return () if later else Continued()
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from netkv.control.base import Action, Nanoseconds
 from netkv.kits.write_back.context import Context
 from netkv.kits.write_back.entries import Candidate, Entry, State
-from netkv.kits.write_back.record import record_of
+from netkv.kits.write_back.record import record_of, size_of
 from netkv.kits.write_back.removal import Removal
 from netkv.kits.write_back.validity import Validity
 from netkv.model.messages import Message, Op, Status
@@ -71,6 +71,7 @@ class Eviction:
             self._remove(entry)
             return
         entry.frozen = record
+        self._context.counts["record_bytes"] += size_of(record)
         if self._on_frozen is not None:
             yield from self._on_frozen(now, entry, reply)
         if not record.dirty:

@@ -53,6 +53,11 @@ class Record(NamedTuple):
         return Stamp(self.incarnation, self.number, bits=Bit.DELETED if self.deleted else NO_BITS)
 
 
+def size_of(record: Record) -> int:
+    """Bytes of a record in this format."""
+    return _HEAD.size + len(record.value)
+
+
 def is_later(a: Record, b: Record) -> bool:
     """Whether `a` is a later write than `b`: by incarnation, then number; (0, 0) is the oldest."""
     if not (b.incarnation or b.number):

@@ -38,7 +38,7 @@ from netkv.kits.write_back.contention import Contention
 from netkv.kits.write_back.context import CacheSwitch, Context
 from netkv.kits.write_back.eviction import Eviction
 from netkv.kits.write_back.loading import read_loaded
-from netkv.kits.write_back.record import record_of
+from netkv.kits.write_back.record import record_of, size_of
 from netkv.kits.write_back.removal import Removal
 from netkv.kits.write_back.validity import Validity
 from netkv.model.messages import (
@@ -209,6 +209,10 @@ class FarReach(ForwardingControlPlane):
         """Number of valid entries."""
         return self._index.cached
 
+    def record_bytes(self) -> int:
+        """Bytes of the records of admissions, evictions and snapshots since the start."""
+        return self._counts["record_bytes"]
+
     def clients_present(self) -> list[int]:
         """The first client of each process that is present, as far as the controller knows."""
         return [client_of(address) for address in self._clients.present()]
@@ -333,6 +337,7 @@ class FarReach(ForwardingControlPlane):
         record = record_of(message)
         if record is not None:
             self._incarnations.observe(record.incarnation)
+            self._counts["record_bytes"] += size_of(record)
         status = Status.OK
         if record is None or not self._queue.offer(record, serving=self._recovery.serving):
             status = Status.REJECTED

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from netkv.metrics.common import MIB
 from netkv.metrics.metric import Metric
-from netkv.metrics.readings import client
-from netkv.metrics.sources import Gauge, Peak, Sum
+from netkv.metrics.readings import client, rack, rack_seconds
+from netkv.metrics.sources import Gauge, Peak, Quotient, Sum
 
 METRICS = (
     Metric(
@@ -67,5 +68,16 @@ METRICS = (
         unit="bytes",
         sense="lower",
         absent=0,
+    ),
+    Metric(
+        "controller_records_mib_per_s",
+        "Records through the controller",
+        "Records (keys, versions, values) of admissions, evictions and snapshots that passed "
+        "through the controller, each once, in MiB: an original of a snapshot counts beside the "
+        "record that was loaded, its copies do not, and neither do the messages around records.",
+        Quotient(rack("record_bytes", divisor=MIB), rack_seconds, empty=0.0),
+        unit="MiB/s",
+        sense="lower",
+        time="rate",
     ),
 )

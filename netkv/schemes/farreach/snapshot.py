@@ -15,7 +15,7 @@ from netkv.control.table_writes import TableWrites
 from netkv.kits.write_back.context import Context
 from netkv.kits.write_back.entries import Entry, State
 from netkv.kits.write_back.loading import Loaded, write_load
-from netkv.kits.write_back.record import Record, is_later, record_of
+from netkv.kits.write_back.record import Record, is_later, record_of, size_of
 from netkv.kits.write_back.validity import Validity
 from netkv.model.messages import Bit, Message
 from netkv.schemes.farreach.parameters import FarReachParameters
@@ -120,6 +120,7 @@ class Snapshots:
         self._overwritten: set[int] = set()  # generations whose original is used
         self._missing: set[int] = set()  # those of them whose original has not arrived
         self._originals: dict[int, Record] = {}
+        self._sent: set[int] = set()  # generations of all originals that have arrived
         self._ends: Nanoseconds | None = None
         self._loads.begin(0, self._load)
 
@@ -220,6 +221,8 @@ class Snapshots:
         self._loads.answered(now, index)
         valid = loaded.ok and loaded.bits & _VALID
         overwritten = bool(loaded.bits & _OVERWRITTEN)
+        if valid and loaded.generation in self._unsettled:
+            self._context.counts["record_bytes"] += size_of(loaded.record)
         self._settle(loaded.generation, loaded.record if valid else None, overwritten)
         yield from self._loads.send(now)
         if not self._unsettled:
@@ -251,6 +254,9 @@ class Snapshots:
             return
         self._context.counts["originals"] += 1
         generation = message.stamp.generation
+        if generation not in self._sent:
+            self._sent.add(generation)
+            self._context.counts["record_bytes"] += size_of(record)
         if generation not in self._unsettled and generation not in self._missing:
             return
         known = self._originals.get(generation)

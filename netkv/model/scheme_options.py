@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from netkv.options import SECONDS, Spec, Unit
+from netkv.options import BYTES, SECONDS, Spec, Unit
 
 if TYPE_CHECKING:
     from netkv.model.hardware import GenericLab
@@ -89,6 +89,22 @@ class CoordinatorOptions(SchemeOptions):
     """Threads of the coordinator; simulated: cores of its host."""
     coordinator_queue: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
     """Requests that the coordinator has under way before it refuses further ones."""
+
+
+class MultigetPackets(SchemeOptions):
+    """Options of schemes for multigets."""
+
+    mtu: Annotated[int, Field(ge=1500, le=9000), BYTES] = 1500
+    """Simulated only: bytes of the largest IPv4 packet. A reply that is longer takes several
+    packets, each with its costs at hosts."""
+
+
+class MultigetSplitting(MultigetPackets):
+    """Options of schemes whose switch splits multigets."""
+
+    split_keys: Literal[16, 32, 64, 128] = 16
+    """Keys of a request that the switch can split, which is the number of bits of KEYIDX in its
+    header. A multiget with more keys takes several requests."""
 
 
 class CardOptions(SchemeOptions):

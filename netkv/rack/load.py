@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
+from netkv import schemes
 from netkv.model.nodes import Client
+from netkv.model.scheme_options import MultigetPackets, MultigetSplitting
 from netkv.schemes.scheme import Scheme
 from netkv.schemes.spec import RackSpec
 
 
-def keyspace(spec: RackSpec) -> dict[str, Any]:
+def keyspace(spec: RackSpec, *, simulated: bool = False) -> dict[str, Any]:
     """The keyspace, which is the same for all roles of a rack: the number of servers that share the
-    keys, the number of racks with servers, the bytes of a key, and the placement of records."""
-    return {
+    keys, the number of racks with servers, the bytes of a key, the placement of records, the keys
+    of a multiget that a switch can split, and the size of packets."""
+    known = {
         "servers": spec.lab.servers,
         "racks": spec.lab.topology.switches_of_servers,
         "key_size": spec.workload.key_size,
         "placement": spec.workload.placement,
     }
+    options = schemes.get(spec.scheme).options
+    if issubclass(options, MultigetSplitting):
+        known["split_keys"] = options.of(spec.lab).split_keys
+    if issubclass(options, MultigetPackets) and simulated:
+        known["mtu"] = options.of(spec.lab).mtu
+    return known
 
 
-def load_config(spec: RackSpec, scheme: Scheme) -> dict[str, Any]:
+def load_config(spec: RackSpec, scheme: Scheme, *, simulated: bool = False) -> dict[str, Any]:
     """Configuration of the load, live and simulated."""
     return {
         "role": scheme.role(Client),
@@ -28,7 +37,7 @@ def load_config(spec: RackSpec, scheme: Scheme) -> dict[str, Any]:
         "seed": spec.seed,
         "deadline_s": spec.deadline,
         "retry_s": spec.retry,
-        "keyspace": keyspace(spec),
+        "keyspace": keyspace(spec, simulated=simulated),
         "workload": spec.workload.model_dump(
             mode="json",
             exclude={"key_size": True, "placement": True, "rotation": True, "shift": {"admit"}},

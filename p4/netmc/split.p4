@@ -49,40 +49,17 @@ control KeyGroup(inout headers_t hdr) {
     }
 
     apply {
-        if (hdr.netmc.keyidx >= 0x8000) {
+        // KEYIDX 0 is no request and is dropped.
+        if (hdr.netmc.keyidx >= 1 << (NETMC_KEYS - 1)) {
             group_of(1);
-        } else if (hdr.netmc.keyidx >= 0x4000) {
-            group_of(2);
-        } else if (hdr.netmc.keyidx >= 0x2000) {
-            group_of(3);
-        } else if (hdr.netmc.keyidx >= 0x1000) {
-            group_of(4);
-        } else if (hdr.netmc.keyidx >= 0x0800) {
-            group_of(5);
-        } else if (hdr.netmc.keyidx >= 0x0400) {
-            group_of(6);
-        } else if (hdr.netmc.keyidx >= 0x0200) {
-            group_of(7);
-        } else if (hdr.netmc.keyidx >= 0x0100) {
-            group_of(8);
-        } else if (hdr.netmc.keyidx >= 0x0080) {
-            group_of(9);
-        } else if (hdr.netmc.keyidx >= 0x0040) {
-            group_of(10);
-        } else if (hdr.netmc.keyidx >= 0x0020) {
-            group_of(11);
-        } else if (hdr.netmc.keyidx >= 0x0010) {
-            group_of(12);
-        } else if (hdr.netmc.keyidx >= 0x0008) {
-            group_of(13);
-        } else if (hdr.netmc.keyidx >= 0x0004) {
-            group_of(14);
-        } else if (hdr.netmc.keyidx >= 0x0002) {
-            group_of(15);
-        } else if (hdr.netmc.keyidx >= 0x0001) {
+        }
+#define KEYS(n) else if (hdr.netmc.keyidx >= 1 << (NETMC_KEYS - n)) { group_of(n); }
+#include "netmc/group_sizes.p4"
+#undef KEYS
+        else if (hdr.netmc.keyidx >= 1) {
             hdr.netmc.keyidx = 0; // not by a shift: it would be as wide as the field
-            hdr.netmc.numkey = 16;
-        } // KEYIDX 0 is no request and is dropped
+            hdr.netmc.numkey = NETMC_KEYS;
+        }
     }
 }
 

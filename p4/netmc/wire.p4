@@ -9,15 +9,24 @@
 #error NETMC_SERVERS, the number of SRV fields, is 1 to 32.
 #endif
 
+/* Bits of KEYIDX, and so keys of a request that the switch splits: 16 in the paper. All switches,
+ * clients and servers must agree. */
+#ifndef NETMC_KEYS
+#define NETMC_KEYS 16
+#endif
+#if NETMC_KEYS != 16 && NETMC_KEYS != 32 && NETMC_KEYS != 64 && NETMC_KEYS != 128
+#error NETMC_KEYS, the number of bits of KEYIDX, is 16, 32, 64 or 128.
+#endif
+
 const bit<16> NETMC_PORT = 5009;
 
 const bit<8> OP_MGET = 1; // the first request op
 const bit<8> OP_MDELETE = 4; // the last request op
 
-const bit<8> MAX_KEYS = 16; // of a request: the bits of KEYIDX
+const bit<8> MAX_KEYS = NETMC_KEYS; // of a request
 const bit<8> FIRST_OID = 1;
 
-const bit<16> UDP_NETMC_BYTES = 20 + NETMC_SERVERS; // UDP and netmc header
+const bit<16> UDP_NETMC_BYTES = 18 + NETMC_KEYS / 8 + NETMC_SERVERS; // UDP and netmc header
 
 /* The netmc header (NetMC, Fig. 4). The last field is the id of the switch that splits the
  * request. */
@@ -27,7 +36,7 @@ header netmc_t {
     bit<32> id;
     bit<8>  oid;      // the key group, from 1
     bit<8>  numkey;   // keys of the group
-    bit<16> keyidx;   // one bit for each key, the first key on top; 1: the last key of its group
+    bit<NETMC_KEYS> keyidx; // a bit for each key, the first on top; 1: the last of its group
     bit<8>  startidx; // the first key of the group
     bit<8>  clo;      // 1: cloned
 #define SRV(i) bit<8> srv_##i; // server of group i

@@ -7,6 +7,7 @@ import pytest
 
 from netkv import _engine
 from netkv._engine import Bit, Op, Status
+from netkv.schemes.netmc import PAPER_SPLIT_KEYS
 from netkv.schemes.netmc import control_plane as netmc
 from tests.schemes.netmc.programs import multiget
 
@@ -75,5 +76,7 @@ def test_p4_has_the_numbers_of_multiget_frames() -> None:
     numbers = p4_numbers(("common/wire.p4", "netmc/wire.p4"))
     assert numbers["NETMC_PORT"] == multiget.PORT
     assert (numbers["OP_MGET"], numbers["OP_MDELETE"]) == (multiget.MGET, multiget.DELETE)
-    assert numbers["MAX_KEYS"] == 16
+    keys = re.search(r"^#define NETMC_KEYS (\d+)$", (ROOT / "p4/netmc/wire.p4").read_text(), re.M)
+    assert keys
+    assert int(keys[1]) == PAPER_SPLIT_KEYS == 16
     assert numbers["LOOP_PORT"] == netmc.LOOP_PORT

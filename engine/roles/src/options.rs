@@ -1,5 +1,6 @@
 //! Options that the roles of all protocols have.
 
+use netkv_wire::multiget::{MTU, PAPER_SPLIT_KEYS};
 use netkv_workload::Placement;
 use serde::Deserialize;
 
@@ -15,6 +16,12 @@ pub struct Keyspace {
     pub racks: u16,
     /// Bytes of a key of the keyspace.
     pub key_size: usize,
+    /// Keys of a multiget that a switch can split, if the roles send it such requests.
+    #[serde(default = "Keyspace::usual_split_keys")]
+    pub split_keys: u8,
+    /// Largest IPv4 packet of multigets, in bytes.
+    #[serde(default = "Keyspace::usual_mtu")]
+    pub mtu: u16,
     /// Which records are popular, and which server owns each.
     #[serde(default)]
     pub placement: Placement,
@@ -23,7 +30,22 @@ pub struct Keyspace {
 impl Keyspace {
     /// `servers` servers in one rack that share keys of 16 bytes, placed by the seed.
     pub const fn of_a_rack(servers: u16) -> Self {
-        Self { servers, racks: 1, key_size: 16, placement: Placement::Seed }
+        Self {
+            servers,
+            racks: 1,
+            key_size: 16,
+            split_keys: Self::usual_split_keys(),
+            mtu: Self::usual_mtu(),
+            placement: Placement::Seed,
+        }
+    }
+
+    const fn usual_split_keys() -> u8 {
+        PAPER_SPLIT_KEYS
+    }
+
+    const fn usual_mtu() -> u16 {
+        MTU as u16
     }
 }
 

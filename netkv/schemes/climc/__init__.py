@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from netkv.kits.multiget.metrics import METRICS
 from netkv.model.nodes import Client, Servers
+from netkv.schemes.climc.options import CliMcOptions
 from netkv.schemes.scheme import About, Host, Limits, P4Programs, Scheme, Traits
 
 SCHEME = Scheme(
@@ -17,6 +18,7 @@ SCHEME = Scheme(
     programs=P4Programs("forwarding/forwarding.p4"),
     hosts=(Host(Client, "climc"), Host(Servers, "multiget")),
     traits=Traits(caches=False, multigets=True),
+    options=CliMcOptions,
     limits=Limits(pipelines=4),
     metrics=METRICS,
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from netkv.model.scheme_options import CoordinatorOptions
+from netkv.model.scheme_options import CoordinatorOptions, MultigetPackets
 
 
-class CoordiMcOptions(CoordinatorOptions):
+class CoordiMcOptions(CoordinatorOptions, MultigetPackets):
     """Options of CoordiMC."""

@@ -10,6 +10,7 @@ from netkv.errors import MisfitError
 from netkv.kits.multiget.checks import MAX_SERVERS
 from netkv.kits.multiget.metrics import METRICS
 from netkv.model.nodes import Client, Servers
+from netkv.schemes.netmc.options import NetMcOptions
 from netkv.schemes.scheme import About, Host, Limits, P4Programs, Scheme, Traits
 
 if TYPE_CHECKING:
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from netkv.model.topology import Topology
 
 
+PAPER_SPLIT_KEYS = 16
+"""Bits of the paper's KEYIDX, which is also that of the program without NETMC_KEYS."""
+
+
 def _control_plane(spec: GenericRack, topology: Topology) -> SwitchControlPlane:
     from netkv.schemes.netmc.control_plane import NetMc
 
@@ -26,7 +31,9 @@ def _control_plane(spec: GenericRack, topology: Topology) -> SwitchControlPlane:
 
 
 def _defines(lab: GenericLab) -> Mapping[str, str]:
-    return {"NETMC_SERVERS": str(min(srv_fields(lab), MAX_SERVERS))}
+    defines = {"NETMC_SERVERS": str(min(srv_fields(lab), MAX_SERVERS))}
+    keys = NetMcOptions.of(lab).split_keys
+    return defines if keys == PAPER_SPLIT_KEYS else defines | {"NETMC_KEYS": str(keys)}
 
 
 def srv_fields(lab: GenericLab) -> int:
@@ -61,6 +68,7 @@ SCHEME = Scheme(
     hosts=(Host(Client, "netmc"), Host(Servers, "multiget")),
     traits=Traits(caches=False, multigets=True),
     control_plane=_control_plane,
+    options=NetMcOptions,
     limits=Limits(pipelines=4),
     needs=_needs,
     metrics=METRICS,

@@ -46,4 +46,35 @@ PROFILES: dict[str, Profile] = {
             )
         },
     ),
+    # The same testbed with costs that come from elsewhere than the paper: the round figures of VMA
+    # for a packet, the upper figure of TommyDS's benchmark for a key, and what redis-server takes
+    # of a core where netkv is developed (records of 256 bytes, 32 commands at a time). A byte costs
+    # a host nothing: its card moves it, up to the bandwidth of the cable.
+    "netmc-sources": Profile(
+        title="NetMC's testbed, with no cost calibrated on the paper",
+        client=HostModel(receive=constant(1.0), send=constant(1.0), per_key=0.1, queue=65_536),
+        coordinator=HostModel(receive=constant(1.0), send=constant(1.0), per_key=0.1, queue=65_536),
+        server=ServerModel(
+            receive=constant(1.0),
+            send=constant(1.0),
+            per_key=0.1,
+            get=constant(0.3),
+            put=constant(0.3),
+            delete=constant(0.3),
+            queue=65_536,
+        ),
+        client_link=LinkModel(bandwidth_gbps=100, delay=0.6, queue_kib=65_536),
+        server_link=LinkModel(bandwidth_gbps=100, delay=0.6, queue_kib=8192),
+        switch_link=LinkModel(bandwidth_gbps=100, delay=0.3, queue_kib=8192),
+        switch=TOFINO,
+        control=TOFINO_CONTROL,
+        backends={
+            "redis": StoreModel(
+                get=constant(1.8),
+                next_get=constant(1.4),
+                put=constant(1.8),
+                delete=constant(1.8),
+            )
+        },
+    ),
 }

@@ -3,7 +3,7 @@
 
 use netkv_ir::{Match, Value};
 use netkv_wire::multiget::{
-    Addresses, Answer, Header, Op, ReplyWriter, group, header_len, owner, splitter_ip, write_keys,
+    Addresses, Answer, Fields, Header, Op, ReplyWriter, group, owner, splitter_ip, write_keys,
     write_put,
 };
 use netkv_wire::{CPU_PORT, KV_OFFSET, Key, MAX_VALUE, client_ip, mac_of, server_ip};
@@ -66,7 +66,7 @@ fn key_of(server: u16, number: u32) -> Key {
 
 /// Addresses of a client's request.
 fn to(destination: [u8; 4]) -> Addresses {
-    Addresses { source: client_ip(rack::CLIENT), destination, fields: FIELDS }
+    Addresses { source: client_ip(rack::CLIENT), destination, fields: FIELDS.into() }
 }
 
 /// The `request`-th multiget, for keys of this many servers, of which one is that of `number`.
@@ -157,7 +157,7 @@ fn any_frame(case: &Case, draw: &mut Draw) -> Vec<u8> {
     }
     let (_, kind) = draw.of(PATHS);
     let mut frame = kind.write(request, number, draw.below(129) as u32);
-    let header = &mut frame[KV_OFFSET..KV_OFFSET + header_len(FIELDS)];
+    let header = &mut frame[KV_OFFSET..KV_OFFSET + Fields::of_paper(FIELDS).header_len()];
     if draw.one_in(2) {
         // OP, OID, NUMKEY, KEYIDX, STARTIDX, CLO, a SRV field, RACK.
         let (at, values) = draw.of::<(usize, &[u8])>(&[

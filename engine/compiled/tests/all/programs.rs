@@ -101,6 +101,19 @@ fn netmc_has_1_to_32_srv_fields() {
 }
 
 #[test]
+fn netmc_splits_requests_of_16_to_128_keys() {
+    let compiled =
+        |keys: u32| compiled("netmc", vec![("NETMC_KEYS".to_owned(), Some(keys.to_string()))]);
+    for keys in [16, 32, 64, 128] {
+        assert!(compiled(keys).is_ok(), "{keys}");
+    }
+    for keys in [8, 48, 256] {
+        let Err(report) = compiled(keys) else { panic!("{keys} keys are accepted") };
+        assert!(report.to_string().contains("is 16, 32, 64 or 128"), "{report}");
+    }
+}
+
+#[test]
 fn switches_that_share_code_share_no_state() {
     let compiled = compiled("netcache", Vec::new()).unwrap_or_else(|e| panic!("{e}"));
     let program = Arc::new(compiled.program);

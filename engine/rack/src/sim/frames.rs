@@ -1,6 +1,6 @@
 //! Memory of the frames in flight, which is reused.
 
-use netkv_wire::multiget::MTU;
+use netkv_wire::multiget::{MAX_MTU, MTU};
 use netkv_wire::{ETHERNET_LEN, MAX_FRAME};
 
 /// Bytes of a slot for a frame without a value; with its length, 2 cache lines. Most frames that
@@ -13,6 +13,9 @@ const SMALL: usize = 254;
 const LARGE: usize = LONGEST + 64;
 const LONGEST: usize = if MAX_FRAME > ETHERNET_LEN + MTU { MAX_FRAME } else { ETHERNET_LEN + MTU };
 
+/// Bytes of a slot for the longest frame of multigets with a larger MTU.
+const JUMBO: usize = ETHERNET_LEN + MAX_MTU + 64;
+
 /// A frame in flight: the size of its slot, and the number of the slot among those of its size. The
 /// order has no meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +26,7 @@ const PLACE_BITS: u32 = 30;
 const IS_TINY: u32 = 0;
 const IS_SMALL: u32 = 1;
 const IS_LARGE: u32 = 2;
+const IS_JUMBO: u32 = 3;
 
 impl FrameId {
     fn new(size: u32, place: u32) -> Self {
@@ -56,6 +60,7 @@ pub struct Frames {
     tiny: Slots<TINY>,
     small: Slots<SMALL>,
     large: Slots<LARGE>,
+    jumbo: Slots<JUMBO>,
 }
 
 #[derive(Debug)]
@@ -133,6 +138,8 @@ impl Frames {
             Some(FrameId::new(IS_SMALL, self.small.add(bytes)))
         } else if bytes.len() <= LARGE {
             Some(FrameId::new(IS_LARGE, self.large.add(bytes)))
+        } else if bytes.len() <= JUMBO {
+            Some(FrameId::new(IS_JUMBO, self.jumbo.add(bytes)))
         } else {
             None
         }
@@ -141,7 +148,7 @@ impl Frames {
     /// Whether frames of this length can be stored.
     #[inline]
     pub fn fits(length: usize) -> bool {
-        length <= LARGE
+        length <= JUMBO
     }
 
     /// Another frame with the same bytes.
@@ -149,7 +156,8 @@ impl Frames {
         let place = match frame.size() {
             IS_TINY => self.tiny.copy(frame.place()),
             IS_SMALL => self.small.copy(frame.place()),
-            _ => self.large.copy(frame.place()),
+            IS_LARGE => self.large.copy(frame.place()),
+            _ => self.jumbo.copy(frame.place()),
         };
         FrameId::new(frame.size(), place)
     }
@@ -160,7 +168,8 @@ impl Frames {
         match frame.size() {
             IS_TINY => self.tiny.get(frame.place()),
             IS_SMALL => self.small.get(frame.place()),
-            _ => self.large.get(frame.place()),
+            IS_LARGE => self.large.get(frame.place()),
+            _ => self.jumbo.get(frame.place()),
         }
     }
 
@@ -169,7 +178,8 @@ impl Frames {
         match frame.size() {
             IS_TINY => self.tiny.get_mut(frame.place()),
             IS_SMALL => self.small.get_mut(frame.place()),
-            _ => self.large.get_mut(frame.place()),
+            IS_LARGE => self.large.get_mut(frame.place()),
+            _ => self.jumbo.get_mut(frame.place()),
         }
     }
 
@@ -195,13 +205,14 @@ impl Frames {
         let free = match frame.size() {
             IS_TINY => &mut self.tiny.free,
             IS_SMALL => &mut self.small.free,
-            _ => &mut self.large.free,
+            IS_LARGE => &mut self.large.free,
+            _ => &mut self.jumbo.free,
         };
         free.push(frame.place());
     }
 
     /// Number of frames in flight.
     pub fn count(&self) -> usize {
-        self.tiny.count() + self.small.count() + self.large.count()
+        self.tiny.count() + self.small.count() + self.large.count() + self.jumbo.count()
     }
 }

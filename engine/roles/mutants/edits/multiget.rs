@@ -43,7 +43,7 @@ MULTIGET: [
     ClientEndsNoLastGroup {
         choice "netmc/mod.rs":
             "«header.rack = rack_of(writer.keys_of(part)[0].owner, writer.layout.per_rack);»"
-            => "@ header.keyidx &= !(0x8000 >> (part.count - 1));";
+            => "@ header.keyidx &= !(1 << 127 >> (part.count - 1));";
     }
     /// Client: entries of a reply are appended to those before, whichever keys it names.
     ClientAppendsReplies {

@@ -26,7 +26,11 @@ pub struct CliMc;
 impl Architecture for CliMc {
     fn divide(&self, operation: &mut Operation, layout: &Layout) {
         operation.sort_by_owner(layout);
-        operation.divide_by(|asked| asked.owner, |lengths| keys_that_fit(lengths, layout.fields));
+        operation.divide_by(
+            layout,
+            |asked| asked.owner,
+            |lengths| keys_that_fit(lengths, layout.fields),
+        );
     }
 
     fn send_missing(&self, writer: &RequestWriter<'_>, part: &Part, out: &mut Actions) {

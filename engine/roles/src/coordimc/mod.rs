@@ -38,7 +38,7 @@ pub struct CoordiMc;
 impl Architecture for CoordiMc {
     /// Keys stay in the order of the user; the coordinator finds the server of each.
     fn divide(&self, operation: &mut Operation, layout: &Layout) {
-        operation.divide_by(|_| 0, |lengths| keys_that_fit(lengths, layout.fields));
+        operation.divide_by(layout, |_| 0, |lengths| keys_that_fit(lengths, layout.fields));
     }
 
     fn send_missing(&self, writer: &RequestWriter<'_>, part: &Part, out: &mut Actions) {

@@ -1,7 +1,7 @@
 //! A request of a client that is under way, and the state of its keys.
 
 use netkv_wire::client_ip;
-use netkv_wire::multiget::{Addresses, COORDINATOR_IP, Header, Op, View, group, owner};
+use netkv_wire::multiget::{Addresses, COORDINATOR_IP, Fields, Header, Op, View, group, owner};
 use netkv_workload::WireKey;
 
 use crate::kits::multiget::results::Results;
@@ -110,7 +110,7 @@ impl Task {
 
     /// Answers `request`, which is the client's or a copy of it, with the known ones of its keys.
     /// Returns the number of replies; none if it is a write.
-    pub(super) fn answer(&self, request: &Header, fields: u8, out: &mut Actions) -> u64 {
+    pub(super) fn answer(&self, request: &Header, fields: Fields, out: &mut Actions) -> u64 {
         if !self.header.op.reads() {
             return 0;
         }

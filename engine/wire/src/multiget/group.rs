@@ -1,32 +1,40 @@
 //! Algorithm 1 of the NetMC paper: the key groups of a request, as KEYIDX and SRV.
 
-use super::{MAX_FIELDS, MAX_SPLIT_KEYS};
+use super::{MAX_FIELDS, PAPER_SPLIT_KEYS};
 
 /// The key groups of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Groups {
     /// Bit i from the top is set if key i is the last of its group. Bits without a key are 0.
-    pub keyidx: u16,
+    pub keyidx: u128,
     /// The servers of the groups in order; 0 after the last.
     pub srv: [u8; MAX_FIELDS as usize],
     /// Number of groups.
     pub count: u8,
 }
 
-/// The groups of keys that are sorted by server, given the server of each (Algorithm 1, lines 6
-/// and 9). Keys after the 16th have no bit in KEYIDX and are in no group.
+/// Bit of the first key in [`Groups::keyidx`].
+const FIRST: u128 = 1 << 127;
+
+/// [`group_first`] for the KEYIDX of the paper.
 pub fn group(servers: impl IntoIterator<Item = u8>) -> Groups {
+    group_first(PAPER_SPLIT_KEYS, servers)
+}
+
+/// The groups of keys that are sorted by server, given the server of each (Algorithm 1, lines 6
+/// and 9). Keys after the first `split_keys` have no bit in KEYIDX and are in no group.
+pub fn group_first(split_keys: u8, servers: impl IntoIterator<Item = u8>) -> Groups {
     let mut groups = Groups::default();
     let mut last = None;
-    for (at, server) in servers.into_iter().take(MAX_SPLIT_KEYS).enumerate() {
+    for (at, server) in servers.into_iter().take(split_keys.into()).enumerate() {
         if last == Some(server) {
             // The previous key is not the last of its group.
-            groups.keyidx &= !(0x8000 >> (at - 1));
+            groups.keyidx &= !(FIRST >> (at - 1));
         } else {
             groups.srv[usize::from(groups.count)] = server;
             groups.count += 1;
         }
-        groups.keyidx |= 0x8000 >> at;
+        groups.keyidx |= FIRST >> at;
         last = Some(server);
     }
     groups
@@ -36,9 +44,11 @@ pub fn group(servers: impl IntoIterator<Item = u8>) -> Groups {
 mod tests {
     use super::*;
 
+    /// The KEYIDX of the paper, and the servers.
     fn of(servers: &[u8]) -> (u16, Vec<u8>) {
         let groups = group(servers.iter().copied());
-        (groups.keyidx, groups.srv[..usize::from(groups.count)].to_vec())
+        assert_eq!(groups.keyidx << 16, 0);
+        ((groups.keyidx >> 112) as u16, groups.srv[..usize::from(groups.count)].to_vec())
     }
 
     #[test]
@@ -50,5 +60,12 @@ mod tests {
         let all: Vec<u8> = (0..16).collect();
         assert_eq!(of(&all), (0xffff, all.clone()));
         assert_eq!(of(&[]), (0, vec![]));
+    }
+
+    #[test]
+    fn a_wider_keyidx_has_a_bit_for_each_of_its_keys() {
+        let groups = group_first(128, [[1; 100], [2; 100]].concat());
+        assert_eq!((groups.keyidx, groups.count), (1 << 28 | 1, 2));
+        assert_eq!(group_first(32, [[1; 100], [2; 100]].concat()).keyidx, 1 << 96);
     }
 }

@@ -1,7 +1,7 @@
 //! The multiget header (NetMC paper, figure 4).
 
 use super::Groups;
-use super::layout::{FIXED_LEN, MAX_FIELDS, header_len};
+use super::layout::{BEFORE_KEYIDX, BEFORE_SRV, Fields, MAX_FIELDS};
 use crate::op::wire_enum;
 
 wire_enum! {
@@ -56,8 +56,8 @@ pub struct Header {
     /// NUMKEY: number of keys of the request, or of the key group.
     pub numkey: u8,
     /// KEYIDX: the bits of the keys that end a key group; the first key has the most significant
-    /// bit.
-    pub keyidx: u16,
+    /// bit. A frame contains only as many as its KEYIDX has.
+    pub keyidx: u128,
     /// STARTIDX: the first key of the key group, from 0.
     pub startidx: u8,
     /// CLO: whether a switch has cloned the packet.
@@ -91,35 +91,38 @@ impl Header {
         Self { reply: true, numkey, keyidx: 0, startidx, clo: 0, srv, rack: 0, ..*self }
     }
 
-    /// Appends the header with `fields` SRV fields.
-    pub(super) fn write(&self, out: &mut Vec<u8>, fields: u8) {
+    /// Appends the header.
+    pub(super) fn write(&self, out: &mut Vec<u8>, fields: Fields) {
         out.push(self.op.code() | if self.reply { Op::REPLY } else { 0 });
         out.extend_from_slice(&self.id.to_be_bytes());
         out.extend_from_slice(&[self.oid, self.numkey]);
-        out.extend_from_slice(&self.keyidx.to_be_bytes());
+        out.extend_from_slice(&self.keyidx.to_be_bytes()[..fields.keyidx_len()]);
         out.extend_from_slice(&[self.startidx, self.clo]);
-        out.extend_from_slice(&self.srv[..usize::from(fields)]);
+        out.extend_from_slice(&self.srv[..usize::from(fields.srv)]);
         out.push(self.rack);
     }
 
-    /// Reads a header with `fields` SRV fields from the start of `bytes`, which must be long
-    /// enough. If the operation is unknown, the error is the OP byte.
-    pub(super) fn read(bytes: &[u8], fields: u8) -> Result<Self, u8> {
+    /// Reads a header from the start of `bytes`, which must be long enough. If the operation is
+    /// unknown, the error is the OP byte.
+    pub(super) fn read(bytes: &[u8], fields: Fields) -> Result<Self, u8> {
         let op = Op::from_code(bytes[0] & !Op::REPLY).ok_or(bytes[0])?;
         let mut srv = [0; MAX_FIELDS as usize];
-        let fields_end = FIXED_LEN + usize::from(fields);
-        srv[..usize::from(fields)].copy_from_slice(&bytes[FIXED_LEN..fields_end]);
+        let mut keyidx = [0; 16];
+        let (of_keyidx, rest) = bytes[BEFORE_KEYIDX..].split_at(fields.keyidx_len());
+        keyidx[..of_keyidx.len()].copy_from_slice(of_keyidx);
+        let count = usize::from(fields.srv);
+        srv[..count].copy_from_slice(&rest[BEFORE_SRV..BEFORE_SRV + count]);
         Ok(Self {
             op,
             reply: bytes[0] & Op::REPLY != 0,
             id: u32::from_be_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]),
             oid: bytes[5],
             numkey: bytes[6],
-            keyidx: u16::from_be_bytes([bytes[7], bytes[8]]),
-            startidx: bytes[9],
-            clo: bytes[10],
+            keyidx: u128::from_be_bytes(keyidx),
+            startidx: rest[0],
+            clo: rest[1],
             srv,
-            rack: bytes[header_len(fields) - 1],
+            rack: bytes[fields.header_len() - 1],
         })
     }
 }

@@ -1,9 +1,9 @@
 //! Wire format of multigets (NetMC, CliMC, CoordiMC), whose frames have several keys.
 //!
 //! A frame is Ethernet, IPv4 and UDP to [`MULTIGET_PORT`] as in the rest of the crate, then the
-//! header of the NetMC paper (section III-B), with the number `fields` of SRV fields that the
-//! switch program was compiled with, and the id of the rack whose switch splits the request. The
-//! header is followed by
+//! header of the NetMC paper (section III-B), with the number of SRV fields and the width of KEYIDX
+//! that the switch program was compiled with ([`Fields`]), and the id of the rack whose switch
+//! splits the request. The header is followed by
 //!
 //! - in MGET, GET and DELETE: the keys, each after its length (1 byte). A sub-request contains all
 //!   keys of its request, and requests NUMKEY of them from STARTIDX on;
@@ -25,11 +25,11 @@ mod view;
 mod write;
 
 pub use address::{COORDINATOR_IP, owner, rack_of, splitter_ip};
-pub use group::{Groups, group};
+pub use group::{Groups, group, group_first};
 pub use header::{Answer, Header, Op};
 pub use layout::{
-    MAX_FIELDS, MAX_KEY, MAX_KEYS, MAX_SPLIT_KEYS, MIN_KEY, MTU, MULTIGET_PORT, header_len,
-    keys_that_fit, payload_room,
+    Fields, MAX_FIELDS, MAX_KEY, MAX_KEYS, MAX_MTU, MIN_KEY, MTU, MULTIGET_PORT, PAPER_SPLIT_KEYS,
+    keys_that_fit,
 };
 pub use view::{Entries, Entry, Keys, Malformed, View};
 pub use write::{Addresses, OnBehalf, ReplyWriter, entry_len, write_keys, write_put};

@@ -4,7 +4,7 @@ use crate::{ETHERNET_LEN, KV_OFFSET, client_ip, server_ip, set_udp_checksum};
 const FIELDS: u8 = 3;
 
 fn addresses() -> Addresses {
-    Addresses { source: client_ip(1), destination: splitter_ip(1), fields: FIELDS }
+    Addresses { source: client_ip(1), destination: splitter_ip(1), fields: FIELDS.into() }
 }
 
 /// The request of figure 5: keys A and D of server 1, B of server 2 and C of server 3, sorted.
@@ -62,7 +62,7 @@ fn servers_read_their_group_of_the_sub_requests_of_figure_6() {
 #[test]
 fn requests_are_read_as_they_were_written() {
     for fields in [1, 3, 32] {
-        let addresses = Addresses { fields, ..addresses() };
+        let addresses = Addresses { fields: fields.into(), ..addresses() };
         for op in [Op::Mget, Op::Get, Op::Delete] {
             let keys: Vec<Vec<u8>> = match op {
                 Op::Mget => (0..16).map(|at| vec![at as u8; 4 + 4 * at]).collect(),
@@ -103,7 +103,8 @@ fn writes_carry_their_value_and_the_client_that_they_are_for() {
 }
 
 fn reply(op: Op, entries: &[(&[u8], Option<&[u8]>)]) -> Vec<u8> {
-    let addresses = Addresses { source: server_ip(2), destination: client_ip(1), fields: FIELDS };
+    let addresses =
+        Addresses { source: server_ip(2), destination: client_ip(1), fields: FIELDS.into() };
     let header = Header { oid: 3, ..Header::request(op, 1001, 4, &group([1, 1, 2, 3])) };
     let mut frame = Vec::new();
     let mut writer = ReplyWriter::begin(&mut frame, &addresses, &header.answer(2, 0), Answer::Ok);
@@ -224,7 +225,7 @@ fn a_request_has_as_many_keys_as_fit_into_a_packet() {
     // 1500 bytes without the headers IPv4 (20), UDP (8), netmc (11 + 32 + 1); 65 for each key.
     assert_eq!(keys_that_fit([64; 128], 32), 21);
     assert_eq!(keys_that_fit([64; 7], 32), 7);
-    let addresses = Addresses { fields: 32, ..addresses() };
+    let addresses = Addresses { fields: 32.into(), ..addresses() };
     for length in [4, 10, 16, 33, 64] {
         let keys = keys_that_fit(vec![length; 128], 32);
         let header = Header::request(Op::Mget, 1, keys as u8, &group([]));
@@ -238,7 +239,7 @@ fn a_request_has_as_many_keys_as_fit_into_a_packet() {
 
 #[test]
 fn a_reply_ends_where_a_packet_is_full() {
-    let addresses = Addresses { fields: 32, ..addresses() };
+    let addresses = Addresses { fields: 32.into(), ..addresses() };
     let header = Header::request(Op::Mget, 1, 16, &group([0; 16])).answer(0, 0);
     let mut frame = vec![0; 5];
     let mut reply = ReplyWriter::begin(&mut frame, &addresses, &header, Answer::Ok);
@@ -251,4 +252,18 @@ fn a_reply_ends_where_a_packet_is_full() {
     assert!(frame.len() - 5 <= ETHERNET_LEN + MTU);
     assert!(frame.len() - 5 + length > ETHERNET_LEN + MTU, "another entry would not fit");
     assert_eq!(View::parse(&frame[5..], 32).unwrap().entries().count(), 4);
+}
+
+#[test]
+fn a_wider_keyidx_comes_back_and_moves_the_fields_after_it() {
+    let fields = Fields { split_keys: 32, ..Fields::of_paper(3) };
+    let addresses = Addresses { fields, ..addresses() };
+    let groups = group_first(32, (0..32).map(|key| key / 11));
+    let header = Header { rack: 7, ..Header::request(Op::Mget, 1, 32, &groups) };
+    let mut frame = Vec::new();
+    write_keys(&mut frame, &addresses, &header, [&b"abcd"[..]; 32], None);
+    let bits = 1u32 << 21 | 1 << 10 | 1;
+    assert_eq!(frame[KV_OFFSET + 7..KV_OFFSET + 11], bits.to_be_bytes());
+    let view = View::parse(&frame, fields).unwrap();
+    assert_eq!((*view.header(), view.asked().count()), (header, 32));
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::layout::ON_BEHALF_LEN;
-use super::{Answer, Header, MAX_KEY, MAX_KEYS, MIN_KEY, MULTIGET_PORT, OnBehalf, Op, header_len};
+use super::layout::{Fields, ON_BEHALF_LEN};
+use super::{Answer, Header, MAX_KEY, MAX_KEYS, MIN_KEY, MULTIGET_PORT, OnBehalf, Op};
 use crate::view::check_outer;
 use crate::{Ip, KV_OFFSET, MAX_VALUE};
 
@@ -63,19 +63,20 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Checks a frame with `fields` SRV fields. Ethernet padding after the IP packet is ignored.
+    /// Checks a frame with these header fields. Ethernet padding after the IP packet is ignored.
     ///
     /// # Errors
     ///
     /// The reason why the frame is malformed. No input panics.
-    pub fn parse(frame: &'a [u8], fields: u8) -> Result<Self, Malformed> {
+    pub fn parse(frame: &'a [u8], fields: impl Into<Fields>) -> Result<Self, Malformed> {
+        let fields = fields.into();
         if frame.len() < KV_OFFSET {
             return Err(Malformed::CutShort);
         }
         let outer = check_outer(frame, MULTIGET_PORT).map_err(Malformed::Outer)?;
         let (source, destination, end) = outer;
         let payload = &frame[KV_OFFSET..end];
-        let Some((header, rest)) = payload.split_at_checked(header_len(fields)) else {
+        let Some((header, rest)) = payload.split_at_checked(fields.header_len()) else {
             return Err(Malformed::CutShort);
         };
         let header = Header::read(header, fields).map_err(Malformed::Op)?;

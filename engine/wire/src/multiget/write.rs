@@ -1,18 +1,18 @@
 //! Writing multiget frames.
 
-use super::{Answer, Header, MULTIGET_PORT, header_len, payload_room};
+use super::{Answer, Fields, Header, MULTIGET_PORT};
 use crate::write::write_outer;
 use crate::{Ip, KV_OFFSET};
 
-/// Addresses of a frame, and its number of SRV fields.
+/// Addresses of a frame, and the sizes of its header fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Addresses {
     /// Source address; the source MAC follows from it.
     pub source: Ip,
     /// Destination address; the destination MAC follows from it.
     pub destination: Ip,
-    /// Number of SRV fields.
-    pub fields: u8,
+    /// Sizes of the header fields.
+    pub fields: Fields,
 }
 
 /// The client's request for which a coordinator sends a write.
@@ -98,8 +98,8 @@ impl ReplyWriter {
 
     /// Whether another entry of this length ([`entry_len`]) fits into the packet.
     pub fn has_room(&self, out: &[u8], entry: usize) -> bool {
-        let payload = self.start + KV_OFFSET + header_len(self.addresses.fields);
-        out.len() - payload + entry <= payload_room(self.addresses.fields)
+        let payload = self.start + KV_OFFSET + self.addresses.fields.header_len();
+        out.len() - payload + entry <= self.addresses.fields.payload_room()
     }
 
     /// Adds the entry of a key; replies to reads have a `value`.

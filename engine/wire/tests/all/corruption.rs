@@ -52,7 +52,8 @@ fn single_key_frames() -> Vec<Kind> {
 }
 
 fn multiget_frames() -> Vec<Kind> {
-    let addresses = Addresses { source: client_ip(1), destination: server_ip(1), fields: FIELDS };
+    let addresses =
+        Addresses { source: client_ip(1), destination: server_ip(1), fields: FIELDS.into() };
     let groups = multiget::group([1, 2, 3]);
     let read = |frame: &[u8]| {
         let view = View::parse(frame, FIELDS).map_err(|error| error.to_string())?;

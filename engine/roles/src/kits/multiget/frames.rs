@@ -60,8 +60,9 @@ fn describe(frame: &View<'_>, layout: &Layout) -> String {
     if header.reply {
         let _ = write!(text, " {:?}", frame.answer());
     } else {
-        let (keyidx, clo) = (header.keyidx, header.clo);
-        let _ = write!(text, " KEYIDX {keyidx:#018b} CLO {clo}");
+        let (bits, clo) = (usize::from(layout.fields.split_keys), header.clo);
+        let keyidx = header.keyidx >> (u128::BITS as usize - bits);
+        let _ = write!(text, " KEYIDX 0b{keyidx:0bits$b} CLO {clo}");
     }
     let named = |bytes: &[u8]| {
         let key = key_of_wire(bytes, layout.key_size);

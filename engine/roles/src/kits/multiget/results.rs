@@ -153,7 +153,8 @@ mod tests {
     use super::*;
 
     fn replies(results: &Results) -> Vec<(u8, u8)> {
-        let addresses = Addresses { source: [10, 2, 0, 0], destination: [10, 1, 0, 1], fields: 32 };
+        let addresses =
+            Addresses { source: [10, 2, 0, 0], destination: [10, 1, 0, 1], fields: 32.into() };
         let header = Header::request(Op::Mget, 7, 16, &group([0; 16]));
         let mut out = Actions::new();
         let replies = results.send(&addresses, &header, 0, 0..results.len(), &mut out);

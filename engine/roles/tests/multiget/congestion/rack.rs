@@ -119,7 +119,7 @@ impl Rack {
             servers: (0..servers).map(server).collect(),
             stores: (0..servers).map(|_| MemoryStore::new(KEYS, value_size)).collect(),
             splitter: (kind != Kind::Single)
-                .then_some(Splitter { fields: layout.fields, racks: 1 }),
+                .then_some(Splitter { fields: layout.fields.srv, racks: 1 }),
             events: BinaryHeap::new(),
             sequence: 0,
             copies: BTreeMap::new(),

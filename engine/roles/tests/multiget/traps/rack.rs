@@ -104,7 +104,7 @@ impl Rack {
             architecture,
             layout,
             client,
-            switch: Switch::new(kind, architecture, layout.fields),
+            switch: Switch::new(kind, architecture, layout.fields.srv),
             coordinator,
             servers,
             stores: (0..setup.servers).map(|_| MemoryStore::new(0, ValueSize::Fixed(64))).collect(),

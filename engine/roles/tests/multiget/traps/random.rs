@@ -68,7 +68,7 @@ impl World {
         let key_size = [4, 7, 16, 40, 64][random.below(5) as usize];
         let servers = 1 + random.below(6) as u16;
         let per_rack = 1 + random.below(servers.into()) as u16;
-        let layout = Layout { servers, per_rack, fields: per_rack as u8, key_size };
+        let layout = Layout { servers, per_rack, fields: (per_rack as u8).into(), key_size };
         let load = netkv_roles::ClientConfig {
             first_request: u32::MAX - random.below(2000) as u32,
             retry: Backoff { initial: MILLISECOND, cap: 4 * MILLISECOND },
@@ -98,7 +98,7 @@ impl World {
             stores: servers.iter().map(|_| MemoryStore::new(KEYS, workload.value_size)).collect(),
             restart_counts: vec![0; servers.len()],
             splitter: Splitter {
-                fields: layout.fields,
+                fields: layout.fields.srv,
                 racks: layout.servers.div_ceil(per_rack) as u8,
             },
             random,

@@ -81,7 +81,7 @@ fn a_retry_is_the_request_or_a_sub_request_of_the_switch() {
     let view = View::parse(&again[0], FIELDS).unwrap();
     let Header { id, oid, numkey, keyidx, startidx, clo, rack, srv, .. } = *view.header();
     assert_eq!((id, oid, numkey, startidx), (1001, 2, 3, 2));
-    assert_eq!((keyidx, clo, rack, &srv[..3]), (0x8000, 1, 0, &[0, 1, 3][..]));
+    assert_eq!((keyidx, clo, rack, &srv[..3]), (1 << 127, 1, 0, &[0, 1, 3][..]));
     assert_eq!(view.destination(), server_ip(1));
     assert_eq!(view.asked().collect::<Vec<_>>(), &keys[2..5]);
     client.on_frame(0, &reply(server_ip(1), &view, 2, &keys[2..5]), &mut out);
@@ -92,7 +92,7 @@ fn a_retry_is_the_request_or_a_sub_request_of_the_switch() {
 
 #[test]
 fn each_rack_gets_its_own_request() {
-    let racks = Layout { servers: 4, per_rack: 2, fields: FIELDS, key_size: 16 };
+    let racks = Layout { servers: 4, per_rack: 2, fields: FIELDS.into(), key_size: 16 };
     let keys = keys_on(&[0, 1, 2, 3, 2], 4);
     let mut client = user(Architecture::NetMc, racks, load(0));
     let frames = get(&mut client, 0, &keys);
@@ -126,8 +126,11 @@ fn no_client_gets_a_window_ahead_of_a_pending_request() {
                 if ahead == 0 {
                     continue;
                 }
-                let addresses =
-                    Addresses { source: server_ip(0), destination: view.source(), fields: 32 };
+                let addresses = Addresses {
+                    source: server_ip(0),
+                    destination: view.source(),
+                    fields: 32.into(),
+                };
                 let mut bytes = Vec::new();
                 let header = view.header().answer(0, 0);
                 let mut reply = ReplyWriter::begin(&mut bytes, &addresses, &header, Answer::Ok);
@@ -159,8 +162,8 @@ fn invalid_operations_and_settings_are_refused_with_limits() {
         let workload = Workload::new(workload(MultigetSize::PRODUCTION, Mix::YCSB_C)).unwrap();
         Client::new(config, workload).unwrap_err()
     };
-    assert!(new(config(Layout { fields: 3, ..layout4 }, load(1))).contains("SRV fields"));
-    assert!(new(config(Layout { fields: 33, ..layout4 }, load(1))).contains("1 to 32"));
+    assert!(new(config(Layout { fields: 3.into(), ..layout4 }, load(1))).contains("SRV fields"));
+    assert!(new(config(Layout { fields: 33.into(), ..layout4 }, load(1))).contains("1 to 32"));
     assert!(new(config(Layout { servers: 257, ..layout4 }, load(1))).contains("1 to 256"));
     assert!(new(config(Layout { key_size: 3, ..layout4 }, load(1))).contains("4 to 64"));
     assert!(new(config(Layout { key_size: 8, ..layout4 }, load(1))).contains("keys of 8"));

@@ -4,7 +4,7 @@ use crate::Architecture;
 use netkv_roles::coordimc::{Coordinator, CoordinatorConfig};
 use netkv_roles::{Actions, MILLISECOND, Outcome, SECOND};
 use netkv_roles::{Client as _, Coordinator as _};
-use netkv_wire::multiget::{View, entry_len, keys_that_fit, payload_room};
+use netkv_wire::multiget::{Fields, View, entry_len, keys_that_fit};
 use netkv_wire::{Ip, client_ip, server_ip};
 
 use super::*;
@@ -72,7 +72,7 @@ fn a_large_request_is_one_frame_on_each_hop() {
     }
     let answers: Vec<Vec<u8>> = out.frames().map(<[u8]>::to_vec).collect();
     let bytes: usize = keys.iter().map(|key| entry_len(key.len(), Some(key.len()))).sum();
-    assert_eq!(answers.len(), bytes.div_ceil(payload_room(FIELDS) - 1));
+    assert_eq!(answers.len(), bytes.div_ceil(Fields::of_paper(FIELDS).payload_room() - 1));
     answers.iter().for_each(|answer| client.on_frame(2, answer, &mut out));
     let values = keys.iter().map(|key| Some(key.clone())).collect();
     assert_eq!(completion(&mut client), Some(Outcome::Values(values)));

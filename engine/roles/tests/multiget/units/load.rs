@@ -127,7 +127,8 @@ fn split(frame: &[u8]) -> Vec<Vec<u8>> {
     groups
         .map(|group| {
             let server = server_ip(owner(group[0], 5));
-            let addresses = Addresses { source: view.source(), destination: server, fields: 5 };
+            let addresses =
+                Addresses { source: view.source(), destination: server, fields: 5.into() };
             let header =
                 Header { startidx: start, numkey: group.len() as u8, rack: 0, ..*view.header() };
             start += group.len() as u8;

@@ -81,7 +81,8 @@ fn poll(client: &mut Client<Users>, now: Nanos) -> Vec<Vec<u8>> {
 
 /// A reply to `request` for `keys`, from position `first` on; each value is the key itself.
 fn reply(from: Ip, request: &View<'_>, first: u8, keys: &[Vec<u8>]) -> Vec<u8> {
-    let addresses = Addresses { source: from, destination: request.source(), fields: FIELDS };
+    let addresses =
+        Addresses { source: from, destination: request.source(), fields: FIELDS.into() };
     let mut frame = Vec::new();
     let header = request.header().answer(first, 0);
     let mut reply = ReplyWriter::begin(&mut frame, &addresses, &header, Answer::Ok);

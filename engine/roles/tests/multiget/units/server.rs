@@ -26,7 +26,7 @@ fn request_from(
     keys: &[Vec<u8>],
     on_behalf: Option<OnBehalf>,
 ) -> Vec<u8> {
-    let addresses = Addresses { source, destination: server_ip(1), fields: FIELDS };
+    let addresses = Addresses { source, destination: server_ip(1), fields: FIELDS.into() };
     let header = Header::request(op, number, keys.len() as u8, &group(keys.iter().map(|_| 1)));
     let mut frame = Vec::new();
     if op == Op::Put {
@@ -194,7 +194,8 @@ fn keys_of_the_keyspace_reach_stores_under_their_name() {
         let layout = Layout::one_rack(1, size);
         let mut server = Server::new(ServerConfig::new(0, layout), 0);
         let name = wire_key(5, size);
-        let addresses = Addresses { source: client_ip(1), destination: server_ip(0), fields: 1 };
+        let addresses =
+            Addresses { source: client_ip(1), destination: server_ip(0), fields: 1.into() };
         let header = Header::request(Op::Get, 1, 1, &group([0]));
         let (mut frame, mut out) = (Vec::new(), Actions::new());
         write_keys(&mut frame, &addresses, &header, [name.as_bytes()], None);

@@ -2,7 +2,7 @@
 
 use netkv_checker::{ReadTicket, WriteId};
 use netkv_wire::Key;
-use netkv_wire::multiget::{Groups, Op, group, owner};
+use netkv_wire::multiget::{Groups, Op, group_first, owner};
 use netkv_workload::{OpKind, WireKey, Workload, key_of_wire, wire_key};
 
 use crate::Nanos;
@@ -145,6 +145,7 @@ impl Operation {
     /// can have.
     pub(crate) fn divide_by(
         &mut self,
+        layout: &Layout,
         together: impl Fn(&RequestedKey) -> u16,
         fit: impl Fn(&mut dyn Iterator<Item = usize>) -> usize,
     ) {
@@ -156,7 +157,8 @@ impl Operation {
             let alike = rest.iter().take_while(|asked| together(asked) == destination);
             let count = fit(&mut alike.map(|asked| asked.name.as_bytes().len()));
             let missing = key_bits(0, count);
-            let groups = group(rest[..count].iter().map(|asked| asked.owner as u8));
+            let owners = rest[..count].iter().map(|asked| asked.owner as u8);
+            let groups = group_first(layout.fields.split_keys, owners);
             self.parts.push(Part { number: 0, from, count, groups, missing });
             from += count;
         }

@@ -23,7 +23,7 @@ KV_FILES = (
 def p4_numbers(files: tuple[str, ...] = KV_FILES) -> dict[str, int]:
     """Every `const bit<N> NAME = NUMBER;` of the shared files."""
     text = "".join((ROOT / "p4" / name).read_text() for name in files)
-    found = re.findall(r"^const bit<\d+> (\w+) = (\w+);", text, re.MULTILINE)
+    found = re.findall(r"^const bit<\d+> (\w+) = (\d\w*);", text, re.MULTILINE)
     return {name: int(number, 0) for name, number in found}
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
 
 from netkv import kinds, resources, yaml_text
 from netkv.errors import UsageError, suggest
@@ -20,13 +20,29 @@ from netkv.evaluation.ledger import Entry
 from netkv.scenarios import thresholds
 
 
-def _known(value: str) -> str:
-    if words.phrase(value) is None and not words.is_remark(value):
-        raise ValueError(f"the words '{value}' cannot be checked; known are {words.KNOWN}")
-    return value
+def _reported(value: Any) -> Any:
+    """A value of the paper; raises `ValueError` for another."""
+    match value:
+        case bool():
+            pass
+        case int() | float():
+            return float(value)
+        case [int() | float() as low, int() | float() as high]:
+            return float(low), float(high)
+        case str() if words.phrase(value) is not None or words.is_remark(value):
+            return value
+        case str():
+            raise ValueError(f"the words '{value}' cannot be checked; known are {words.KNOWN}")
+    raise ValueError(f"{value!r} should be a number, a range [low, high], or words")
 
 
-Reported = float | tuple[float, float] | Annotated[str, AfterValidator(_known)]
+def _by_point(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {yaml_text.scalar(str(point)): _reported(each) for point, each in value.items()}
+    return None if value is None else _reported(value)
+
+
+Reported = float | tuple[float, float] | str
 """A number, a range, or the paper's words ("about equal", see `words`)."""
 Kind = Literal["predicted", "calibrated", "fixed"]
 """What a figure of netkv is worth beside the paper's: nothing was fitted to it; constants were
@@ -67,7 +83,7 @@ class Claim(_Model):
     """Adds a row with the mean over the points of `along`."""
     digits: Annotated[int, Field(ge=0, le=6)] = 2
     """Digits after the decimal point."""
-    paper: Reported | dict[Point, Reported] | None = None
+    paper: Annotated[Reported | dict[Any, Reported] | None, PlainValidator(_by_point)] = None
     """Figures in the paper's text, by value of `along` (and `mean`)."""
     artefact: float | dict[Point, float] | None = None
     """Mean over the rounds that the published artefact lists, by value of `along`."""

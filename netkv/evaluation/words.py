@@ -24,6 +24,8 @@ def _near(number: float, value: float) -> bool:
 
 _PHRASES: dict[str, _Holds] = {
     f"(?:about|up to) {_NUMBER}": lambda number, values, at: _near(number, values[at]),
+    f"above {_NUMBER}": lambda number, values, at: values[at] > number,
+    f"below {_NUMBER}": lambda number, values, at: values[at] < number,
     f"at least {_NUMBER}": lambda number, values, at: values[at] >= number,
     f"at most {_NUMBER}": lambda number, values, at: values[at] <= number,
     "(?:about )?equal": lambda _, values, at: _near(1.0, values[at]),
@@ -41,9 +43,9 @@ _PHRASES: dict[str, _Holds] = {
 `widest` is the largest along the sweep."""
 
 KNOWN = (
-    "'about 2', 'up to 2', 'at least 2', 'at most 2', 'equal', 'about equal', 'lower', 'higher', "
-    "'slightly lower', 'slightly higher', 'falls', 'rises', 'flat', 'widest', 'highest', 'lowest', "
-    "or a remark in parentheses"
+    "'about 2', 'up to 2', 'above 2', 'below 2', 'at least 2', 'at most 2', 'equal', "
+    "'about equal', 'lower', 'higher', 'slightly lower', 'slightly higher', 'falls', 'rises', "
+    "'flat', 'widest', 'highest', 'lowest', or a remark in parentheses"
 )
 """The phrases, for messages."""
 

@@ -20,6 +20,8 @@ FALLING = (1.0, 0.8, 0.9)
         ("up to 1.0", (True, False, True)),
         ("at least 0.9", (True, False, True)),
         ("at most 0.9", (False, True, True)),
+        ("above 0.9", (True, False, False)),
+        ("below 0.9", (False, True, False)),
         ("equal", (True, False, True)),
         ("about equal", (True, False, True)),
         ("slightly lower", (False, False, True)),
@@ -50,6 +52,9 @@ def test_unknown_words_are_refused_with_those_that_are_known(tmp_path: Path) -> 
     )
     file.write_text(text.replace("WORDS", "much better"), encoding="utf-8")
     with pytest.raises(UsageError, match=r"'much better' cannot be checked; known are 'about 2'"):
+        evaluation.load(str(file))
+    file.write_text(text.replace("WORDS", "{0.9: true}"), encoding="utf-8")
+    with pytest.raises(UsageError, match="True should be a number, a range"):
         evaluation.load(str(file))
     file.write_text(text.replace("WORDS", "(a remark)"), encoding="utf-8")
     assert evaluation.load(str(file)).experiments[0].claims[0].paper == "(a remark)"

@@ -1,4 +1,5 @@
-"""The Python blocks of documents are programs, the YAML blocks scenarios or parts of them."""
+"""The Python blocks of documents are programs, the YAML blocks scenarios or parts of them, or
+evaluations."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from netkv import evaluation
 from netkv.scenarios import loader
 from tests import includes
 from tests.docs.documents import DOCUMENTS, Block, blocks
@@ -32,8 +34,15 @@ def test_python_block_is_a_program(block: Block) -> None:
 
 
 @pytest.mark.parametrize("block", [it for it in blocks("yaml") if it.text not in INCLUDED], ids=str)
-def test_yaml_block_is_a_scenario_or_part_of_one(block: Block, tmp_path: Path) -> None:
+def test_yaml_block_is_a_scenario_or_part_of_one_or_an_evaluation(
+    block: Block, tmp_path: Path
+) -> None:
     data = YAML(typ="safe").load(block.text)
+    if "experiments" in data:
+        file = tmp_path / "evaluation.yaml"
+        file.write_text(block.text)
+        assert evaluation.load(str(file)).experiments
+        return
     complete = "schemes" in data or "extends" in data
     defaults = {
         "name": "part",

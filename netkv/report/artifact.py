@@ -94,7 +94,15 @@ def _claims(each: Chosen, rows: Sequence[Row]) -> list[str]:
 
 
 def _missing(found: Found) -> list[str]:
-    return [
+    """What netkv does not show, then claims that its figures do not support."""
+    ledgers = {each.paper: each.evaluation.ledger for each, _ in found}
+    unshown = [
+        f"- {paper}, {entry.source}: {entry.says}. Not shown: {entry.missing}."
+        for paper, ledger in ledgers.items()
+        for entry in ledger
+        if entry.missing is not None
+    ]
+    return unshown + [
         f"- {row.claim.name} ({each.experiment.name}, {row.point}): "
         f"{document.verdict(row, row.alike)}. {row.claim.cause or ''}".rstrip()
         for each, rows in found

@@ -10,7 +10,7 @@ import base64
 import csv
 import html
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -39,7 +39,7 @@ h3 { margin-top: 2.5rem; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .9rem .25rem 0; text-align: right; border-bottom: 1px solid #dde1e8;
   vertical-align: top; }
-th:first-child, td:first-child, td.words { text-align: left; }
+th:first-child, td:first-child, .words td, .words th { text-align: left; }
 .near { color: #1b6e3c; } .direction { color: #8a5a00; } .differs { color: #b3261e; }
 .setup { background: #f4f5f8; padding: .6rem 1rem; margin: .5rem 0; }
 .setup p { margin: 0; } code { font-size: .9em; }
@@ -113,6 +113,7 @@ def _page(found: Found, figures: Mapping[str, Sequence[Figure]]) -> str:
         parts += [
             _experiment(each, rows, figures[each.experiment.name], evaluation) for each, rows in own
         ]
+        parts.append(_ledger(evaluation, {each.experiment.name for each, _ in own}))
     body = "\n".join(parts)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -231,6 +232,26 @@ def _experiment(
     )
 
 
+def _ledger(evaluation: Evaluation, shown: Collection[str]) -> str:
+    """Everything that the paper states, and where it is or why not; `shown`: on this page."""
+    lines = []
+    for entry in evaluation.ledger:
+        if entry.shown_by is not None:
+            where = ", ".join(
+                _link(name) if name in shown else html.escape(name) for name in entry.shown_by
+            )
+        elif entry.elsewhere is not None:
+            where = f"<code>{html.escape(entry.elsewhere)}</code>"
+        else:
+            where = f"not shown: {html.escape(entry.missing or '')}"
+        note = f" {html.escape(entry.note)}" if entry.note else ""
+        lines.append([html.escape(entry.source), html.escape(entry.says), f"{where}.{note}"])
+    if not lines:
+        return ""
+    head = ["where", "the paper states", "shown by"]
+    return f"<h3>All that the paper states</h3>{_table(head, lines, words=True)}"
+
+
 def _row_cells(rows: Sequence[Row], published: bool) -> list[list[str]]:
     lines = []
     previous = None
@@ -312,12 +333,13 @@ def _image(figure: Figure) -> str:
     return f'<img alt="{alt}" src="data:image/svg+xml;base64,{data}">'
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Cells are HTML."""
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, words: bool = False) -> str:
+    """Cells are HTML; `words`: they are texts and not numbers."""
     heads = "".join(f"<th>{html.escape(name)}</th>" for name in head)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    kind = ' class="words"' if words else ""
     return (
-        f'<div class="table"><table><thead><tr>{heads}</tr></thead>'
+        f'<div class="table"><table{kind}><thead><tr>{heads}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 

@@ -116,6 +116,8 @@ def test_report_and_artifact_have_each_claim(netkv: Netkv, tmp_path: Path) -> No
     page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     assert "NetCache over NoCache" in page
     assert "data:image/svg+xml" in page
+    assert "All that the paper states" in page
+    assert "not shown: " in page
     assert not re.search(r"(src|href)=.?https?:", page), "the page needs no network"
     names = {file.suffix for file in (tmp_path / "report" / "figures").iterdir()}
     assert names == {".svg", ".pdf", ".csv", ".tex"}
@@ -123,6 +125,7 @@ def test_report_and_artifact_have_each_claim(netkv: Netkv, tmp_path: Path) -> No
     assert rows.startswith("quantity,at,paper,artefact,kind,mean,low,high")
     readme = (tmp_path / "artifact" / "README.md").read_text(encoding="utf-8")
     assert "`netkv reproduce netcache-skew`" in readme
+    assert "- netcache, figures 1 to 8: " in readme
     assert "netkv reproduce netcache-skew" in (tmp_path / "artifact" / "run.sh").read_text()
     assert (tmp_path / "artifact" / "expected" / "netcache-skew.md").is_file()
     file = tmp_path / "file"

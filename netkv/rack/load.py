@@ -11,7 +11,9 @@ from netkv.schemes.scheme import Scheme
 from netkv.schemes.spec import RackSpec
 
 
-def keyspace(spec: RackSpec, *, simulated: bool = False) -> dict[str, Any]:
+def keyspace(
+    spec: RackSpec, scheme: Scheme | None = None, *, simulated: bool = False
+) -> dict[str, Any]:
     """The keyspace, which is the same for all roles of a rack: the number of servers that share the
     keys, the number of racks with servers, the bytes of a key, the placement of records, the keys
     of a multiget that a switch can split, and the size of packets."""
@@ -21,7 +23,7 @@ def keyspace(spec: RackSpec, *, simulated: bool = False) -> dict[str, Any]:
         "key_size": spec.workload.key_size,
         "placement": spec.workload.placement,
     }
-    options = schemes.get(spec.scheme).options
+    options = (scheme or schemes.get(spec.scheme)).options
     if issubclass(options, MultigetSplitting):
         known["split_keys"] = options.of(spec.lab).split_keys
     if issubclass(options, MultigetPackets) and simulated:
@@ -37,7 +39,7 @@ def load_config(spec: RackSpec, scheme: Scheme, *, simulated: bool = False) -> d
         "seed": spec.seed,
         "deadline_s": spec.deadline,
         "retry_s": spec.retry,
-        "keyspace": keyspace(spec, simulated=simulated),
+        "keyspace": keyspace(spec, scheme, simulated=simulated),
         "workload": spec.workload.model_dump(
             mode="json",
             exclude={"key_size": True, "placement": True, "rotation": True, "shift": {"admit"}},

@@ -79,7 +79,7 @@ class LiveNodes:
             "peer": there,
             "role": scheme.role(Servers),
             "partitions": [0],
-            "keyspace": keyspace(spec),
+            "keyspace": keyspace(spec, scheme),
             "keys": KEYS,
             "value_size": 128,
             "seed": 1,

@@ -21,7 +21,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from netkv import _engine
+from netkv import _engine, schemes
 from netkv.live import ports, target
 from netkv.live.cable import Cable, SwitchCabling
 from netkv.live.veth import Host, VethFabric
@@ -227,7 +227,7 @@ def server_config(
         **(cabling.cards or cabling.servers)[index].peer_end,
         "role": role,
         "partitions": list(cabling.partitions[index]),
-        "keyspace": keyspace(spec),
+        "keyspace": keyspace(spec, schemes.of(spec)),
         "keys": spec.workload.keys,
         "value_size": size if isinstance(size, int) else size.model_dump(),
         "seed": spec.seed,
@@ -245,7 +245,7 @@ def coordinator_config(spec: RackSpec, cabling: Cabling) -> dict[str, Any]:
         **cable.peer_end,
         "workers": options.coordinator_workers,
         "limit": options.coordinator_queue,
-        "keyspace": keyspace(spec),
+        "keyspace": keyspace(spec, schemes.of(spec)),
         "deadline_s": spec.deadline,
         "retry_s": spec.retry,
     }
@@ -269,7 +269,7 @@ def external_client_configs(spec: RackSpec, cabling: Cabling, role: str) -> list
             "client": number,
             "deadline_s": spec.deadline,
             "retry_s": spec.retry,
-            "keyspace": keyspace(spec),
+            "keyspace": keyspace(spec, schemes.of(spec)),
         }
         for number, cable in enumerate(cabling.external_clients, start=spec.lab.clients + 1)
     ]

@@ -34,6 +34,10 @@ class SchemeOptions(Spec):
         chosen = {name: each for name, each in cls.left_out.items() if values[name] is None}
         return cls.model_validate(values | chosen)
 
+    def keyspace(self) -> dict[str, Any]:
+        """What all roles of the scheme must know besides the keyspace that every scheme has."""
+        return {}
+
 
 class SwitchCache(SchemeOptions):
     """Options of schemes that cache hot records in the switch."""
@@ -95,8 +99,11 @@ class MultigetPackets(SchemeOptions):
     """Options of schemes for multigets."""
 
     mtu: Annotated[int, Field(ge=1500, le=9000), BYTES] = 1500
-    """Simulated only: bytes of the largest IPv4 packet. A reply that is longer takes several
-    packets, each with its costs at hosts."""
+    """Bytes of the largest IPv4 packet, which is more than 1,500 in the simulator only. A reply
+    that is longer takes several packets, each with its costs at hosts."""
+
+    def keyspace(self) -> dict[str, Any]:
+        return {"mtu": self.mtu}
 
 
 class MultigetSplitting(MultigetPackets):
@@ -105,6 +112,9 @@ class MultigetSplitting(MultigetPackets):
     split_keys: Literal[16, 32, 64, 128] = 16
     """Keys of a request that the switch can split, which is the number of bits of KEYIDX in its
     header. A multiget with more keys takes several requests."""
+
+    def keyspace(self) -> dict[str, Any]:
+        return {**super().keyspace(), "split_keys": self.split_keys}
 
 
 class CardOptions(SchemeOptions):

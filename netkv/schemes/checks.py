@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from netkv.errors import MisfitError
 from netkv.kits.multiget import checks as multiget
 from netkv.model.nodes import Card, Client, ClientCard, Servers
-from netkv.model.scheme_options import ClientCardOptions, SwitchCache
+from netkv.model.scheme_options import ClientCardOptions, MultigetPackets, SwitchCache
 from netkv.schemes import counters, registry
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ def check_live(scheme: Scheme, lab: GenericLab, workload: WorkloadSpec) -> None:
         )
     if lab.topology.kind != "rack":
         _check_several_switches(lab)
+    if issubclass(scheme.options, MultigetPackets):
+        _check_packets(scheme.options.of(lab).mtu)
     if scheme.card is None:
         return
     where = "before each server" if scheme.has(Card) else "in clients"
@@ -76,6 +78,17 @@ def check_live(scheme: Scheme, lab: GenericLab, workload: WorkloadSpec) -> None:
             f"{limit} a process for each server: 'lab.server_processes' must be at least "
             f"'lab.servers', which is {lab.servers}, not {lab.server_processes}.",
             *("lab", "server_processes"),
+        )
+
+
+def _check_packets(mtu: int) -> None:
+    """Raises `MisfitError` if packets are larger than those of live links."""
+    usual = MultigetPackets.model_fields["mtu"].default
+    if mtu != usual:
+        raise MisfitError(
+            f"Only the simulator has larger packets: live, 'lab.mtu' must be {usual:,}, not "
+            f"{mtu:,}.",
+            *("lab", "mtu"),
         )
 
 

@@ -102,7 +102,7 @@ def rack_config(
     switch = profile.switch
     return {
         "seed": spec.seed,
-        "load": load_config(spec, scheme, simulated=True),
+        "load": load_config(spec, scheme),
         "client": _host(profile.client, scale),
         "coordinator": _coordinator(spec, profile) if scheme.has(Coordinator) else None,
         "servers": {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from netkv.errors import UsageError
 from netkv.scenarios import loader
 from netkv.scenarios.results import RunResult
 from netkv.scenarios.runner import run_scenario
@@ -41,3 +42,10 @@ async def test_a_wider_keyidx_splits_multigets_into_fewer_sub_requests() -> None
 async def test_larger_packets_make_replies_fewer() -> None:
     usual, large = await run("lab.split_keys=128"), await run("lab.split_keys=128", "lab.mtu=9000")
     assert large.throughput_ops > 1.2 * usual.throughput_ops
+
+
+def test_larger_packets_are_refused_live() -> None:
+    text = TEXT.replace("mode: sim", "mode: live").replace(", profile: netmc-sources", "")
+    loader.loads(text, "split-keys.yaml", to_run=True)
+    with pytest.raises(UsageError, match=r"live, 'lab\.mtu' must be 1,500, not 9,000"):
+        loader.loads(text, "split-keys.yaml", ["lab.mtu=9000"], to_run=True)

@@ -213,25 +213,26 @@ class _Runs:
                 ended(self._chosen[own], figures)
 
         width = jobs or cores()
-        for live in (False, True):
-            numbers = [at for at, each in enumerate(scenarios) if (each.mode == "live") == live]
-            for group in [[at] for at in numbers] if live else [numbers] if numbers else []:
-                part = [scenarios[at] for at in group]
-                times = walltime.of_scenarios(part, history, width)
-                runs = sum(each.runs for each in times)
-                seconds = sum(each.wall_seconds for each in times)
-                title = (
-                    f"{_count(len(part), 'experiment')}, {_count(runs, 'run')}: about "
-                    f"{text.duration(seconds)}, less if runs are stored already."
-                )
-                run_pool(
-                    title,
-                    part,
-                    partial(_numbered, group, on_result),
-                    jobs=width,
-                    history=history,
-                    resume=not again,
-                )
+        live = [[at] for at, each in enumerate(scenarios) if each.mode == "live"]
+        simulated = [at for at, each in enumerate(scenarios) if each.mode != "live"]
+        # Simulated ones share a pool, live ones would compete for the machine.
+        for group in filter(None, [simulated, *live]):
+            part = [scenarios[at] for at in group]
+            times = walltime.of_scenarios(part, history, width)
+            runs = sum(each.runs for each in times)
+            seconds = sum(each.wall_seconds for each in times)
+            title = (
+                f"{_count(len(part), 'experiment')}, {_count(runs, 'run')}: about "
+                f"{text.duration(seconds)}, less if runs are stored already."
+            )
+            run_pool(
+                title,
+                part,
+                partial(_numbered, group, on_result),
+                jobs=width,
+                history=history,
+                resume=not again,
+            )
         return failed
 
 
@@ -300,13 +301,8 @@ def _agreeing_controls(found: Sequence[tuple[Chosen, list[Row]]]) -> list[str]:
 def _write(file: Path, found: Sequence[tuple[Chosen, list[Row]]]) -> None:
     from netkv.evaluation import document
 
-    write_tables(
-        file,
-        {
-            each.experiment.name: document.markdown(rows, f"netkv reproduce {each.experiment.name}")
-            for each, rows in found
-        },
-    )
+    tables = {each.experiment.name: document.markdown(rows, each.command) for each, rows in found}
+    write_tables(file, tables)
 
 
 def write_tables(file: Path, tables: Mapping[str, str]) -> None:

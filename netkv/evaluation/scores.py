@@ -25,10 +25,9 @@ class Count:
     def __add__(self, other: Count) -> Count:
         return Count(self.rows + other.rows, self.near + other.near)
 
-    @property
-    def share(self) -> float | None:
-        """The share of those that agree; None without any."""
-        return self.near / self.rows if self.rows else None
+    def __str__(self) -> str:
+        """`3 of 5`; empty without any."""
+        return f"{self.near} of {self.rows}" if self.rows else ""
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,11 @@ class Score:
     """Of the figures, those that no constant was calibrated on and no set-up fixes."""
     moved: Count = Count()
     """The figures, had the paper's been larger by `MOVED`: a negative control."""
+
+    @property
+    def differs(self) -> int:
+        """Numbers that are neither near nor have the direction."""
+        return self.figures.rows - self.figures.near - self.direction
 
     def __add__(self, other: Score) -> Score:
         return Score(
@@ -74,6 +78,29 @@ class Scores:
             self.published + other.published,
             self.alike + other.alike,
         )
+
+
+HEADINGS = (
+    *("by seed", "as published", "like with like", "predicted", "direction only", "differs"),
+    *("numbers of the text", "words that hold", "control"),
+)
+"""Headings of `texts`."""
+
+
+def texts(found: Scores) -> list[str]:
+    """The counts as texts; empty where nothing is compared."""
+    alike = found.alike
+    return [
+        str(found.by_seed.figures),
+        str(found.published.figures),
+        str(alike.figures),
+        str(alike.predicted),
+        f"{alike.direction}" if alike.figures.rows else "",
+        f"{alike.differs}" if alike.figures.rows else "",
+        str(alike.text),
+        str(alike.words),
+        str(alike.moved),
+    ]
 
 
 def of_rows(found: Sequence[Row]) -> Scores:

@@ -11,6 +11,7 @@ from netkv.evaluation import reference
 from netkv.evaluation.reference import Evaluation, Experiment
 
 ALL = "all"
+_QUICK = "-quick"
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,15 @@ class Chosen:
     """Name of the evaluation, or the path of the user's file."""
     evaluation: Evaluation
     experiment: Experiment
+    is_quick: bool = False
+    """Whether it is what `--quick` runs."""
+
+    @property
+    def command(self) -> str:
+        """What repeats it."""
+        name = self.experiment.name.removesuffix(_QUICK) if self.is_quick else self.experiment.name
+        names = name if self.paper in reference.names() else f"{self.paper} {name}"
+        return f"netkv reproduce {names}{' --quick' if self.is_quick else ''}"
 
     @property
     def variants(self) -> list[Experiment]:
@@ -34,11 +44,11 @@ class Chosen:
             return None
         (*_, like) = self.variants
         update = {
-            "name": f"{own.name}-quick",
+            "name": f"{own.name}{_QUICK}",
             "changes": [*like.changes, *own.quick],
             "as_published": None,
         }
-        return Chosen(self.paper, self.evaluation, own.model_copy(update=update))
+        return Chosen(self.paper, self.evaluation, own.model_copy(update=update), is_quick=True)
 
 
 def choose(names: Sequence[str]) -> list[Chosen]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from netkv import __version__
 from netkv.errors import NetkvError
-from netkv.evaluation import document
+from netkv.evaluation import document, table
 from netkv.evaluation.rows import CONFIDENCE, Row
 from netkv.evaluation.selection import Chosen
 from netkv.evaluation.words import NEAR
@@ -83,12 +83,12 @@ def _claims(each: Chosen, rows: Sequence[Row]) -> list[str]:
             continue
         digits = row.claim.digits
         found = row.measured if row.published is None else row.published
-        reported = document.reported(row.reported, digits) or f"{row.listed:,.{digits}f}"
+        reported = table.reported(row.reported, digits) or f"{row.listed:,.{digits}f}"
         point = "" if row.point is None else f" ({row.claim.along} {row.point})"
-        said = document.verdict(row, row.alike)
+        said = table.verdict(row, row.alike).rendered()
         lines.append(
             f"| {row.claim.name}{point} | {reported} | {found.mean:,.{digits}f} ({said}) | "
-            f"{own.name} | `netkv reproduce {own.name}` | {text.duration(seconds)} |"
+            f"{own.name} | `{each.command}` | {text.duration(seconds)} |"
         )
     return lines
 
@@ -104,7 +104,7 @@ def _missing(found: Found) -> list[str]:
     ]
     return unshown + [
         f"- {row.claim.name} ({each.experiment.name}, {row.point}): "
-        f"{document.verdict(row, row.alike)}. {row.claim.cause or ''}".rstrip()
+        f"{table.verdict(row, row.alike).rendered()}. {row.claim.cause or ''}".rstrip()
         for each, rows in found
         if not (each.experiment.variant or each.experiment.control)
         for row in rows
@@ -114,14 +114,13 @@ def _missing(found: Found) -> list[str]:
 
 def _expected(each: Chosen, rows: Sequence[Row]) -> str:
     own = each.experiment
-    command = f"netkv reproduce {own.name}"
     lines = "\n".join(f"- {line}" for line in setup(own))
-    return f"# {own.title}\n\n{own.source}.\n\n{lines}\n{document.markdown(rows, command)}"
+    return f"# {own.title}\n\n{own.source}.\n\n{lines}\n{document.markdown(rows, each.command)}"
 
 
 def _commands(found: Found) -> str:
-    names = " ".join(each.experiment.name for each, _ in found)
+    lines = "".join(f"{each.command} --save results\n" for each, _ in found)
     return (
         "#!/bin/sh\n# Repeats the experiments of this artefact; figures go to results/.\nset -e\n"
-        f"netkv reproduce {names} --save results --report results/report\n"
+        f"{lines}"
     )

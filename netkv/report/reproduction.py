@@ -16,11 +16,12 @@ from typing import TypeAlias
 
 from netkv import __version__
 from netkv.errors import NetkvError
-from netkv.evaluation import document, scores
+from netkv.evaluation import scores, table
 from netkv.evaluation.reference import Evaluation, Experiment
-from netkv.evaluation.rows import CONFIDENCE, Judged, Row, Spread
-from netkv.evaluation.scores import MOVED, Count, Scores
+from netkv.evaluation.rows import CONFIDENCE, Row
+from netkv.evaluation.scores import MOVED, Scores
 from netkv.evaluation.selection import Chosen
+from netkv.evaluation.table import Cell
 from netkv.evaluation.words import NEAR
 from netkv.report import figure_table, papers, text
 from netkv.report.figure import Figure
@@ -135,39 +136,10 @@ def _scoreboard(by_paper: Mapping[str, Found]) -> str:
         of = sum(counted, Scores())
         total += of
         link = _link(name)
-        lines.append([link, *_score_cells(of)])
-    lines.append(["<b>all</b>", *_score_cells(total)])
-    head = [
-        "",
-        "by seed",
-        "as published",
-        "like with like",
-        "predicted",
-        "direction only",
-        "differs",
-    ]
-    head += ["numbers of the text", "words that hold", "control"]
+        lines.append([link, *scores.texts(of)])
+    lines.append(["<b>all</b>", *scores.texts(total)])
+    head = ["", *scores.HEADINGS]
     return f"<h2>Scoreboard</h2>{_table(head, lines)}"
-
-
-def _score_cells(found: Scores) -> list[str]:
-    alike = found.alike
-    differs = alike.figures.rows - alike.figures.near - alike.direction
-    return [
-        _near(found.by_seed.figures),
-        _near(found.published.figures),
-        _near(alike.figures),
-        _near(alike.predicted),
-        f"{alike.direction}" if alike.figures.rows else "",
-        f"{differs}" if alike.figures.rows else "",
-        _near(alike.text),
-        _near(alike.words),
-        _near(alike.moved),
-    ]
-
-
-def _near(count: Count) -> str:
-    return f"{count.near} of {count.rows}" if count.rows else ""
 
 
 def _headlines(found: Found) -> str:
@@ -175,7 +147,7 @@ def _headlines(found: Found) -> str:
         [
             html.escape(each.paper),
             *_cells(row)[:4],
-            _verdict(row, row.alike),
+            _cell(table.verdict(row, row.alike)),
             _link(each.experiment.name),
         ]
         for each, rows in found
@@ -192,7 +164,7 @@ def _cells(row: Row) -> list[str]:
     """Claim, point, the paper's figure, and netkv's like with like."""
     found = row.measured if row.published is None else row.published
     digits = row.claim.digits
-    reported = document.reported(row.reported, digits)
+    reported = table.reported(row.reported, digits)
     if not reported and row.listed is not None:
         reported = f"{row.listed:,.{digits}f} (artefact)"
     return [
@@ -203,30 +175,30 @@ def _cells(row: Row) -> list[str]:
     ]
 
 
-def _verdict(row: Row, judged: Judged) -> str:
-    said = html.escape(document.verdict(row, judged))
-    if judged.verdict == "direction":
+def _cell(cell: Cell) -> str:
+    said = html.escape(cell.rendered())
+    if cell.judged is None:
+        return said
+    if cell.judged.verdict == "direction":
         said += ", direction only"
-    agrees = {True: "near", False: "differs", None: ""}[judged.holds]
-    return f'<span class="{judged.verdict or agrees}">{said}</span>'
+    agrees = {True: "near", False: "differs", None: ""}[cell.agrees]
+    return f'<span class="{cell.judged.verdict or agrees}">{said}</span>'
 
 
 def _experiment(
     each: Chosen, rows: Sequence[Row], figures: Sequence[Figure], evaluation: Evaluation
 ) -> str:
     own = each.experiment
-    published = any(row.published is not None for row in rows)
-    head = ["quantity", "at", "paper", "artefact", "netkv", f"{CONFIDENCE:.0%} of seeds", ""]
-    head += ["as published", f"{CONFIDENCE:.0%} of seeds", ""] if published else []
+    head, lines = table.of_rows(rows)
     images = "".join(_image(figure) for figure in figures)
     remark = " A negative control: it must differ." if own.control else ""
     remark += " What a constant does; not counted." if own.variant else ""
     return (
         f"<h3 id='{html.escape(own.name)}'>{html.escape(own.title)}</h3>"
         f'<p class="hint">{html.escape(own.source)}.{html.escape(remark)}</p>'
-        f'<div class="setup">{_setup(own, rows)}</div>'
+        f'<div class="setup">{_setup(each, rows)}</div>'
         f'<div class="figures">{images}</div>'
-        f"{_table(head, _row_cells(rows, published))}"
+        f"{_table(head, [[_cell(cell) for cell in line] for line in lines])}"
         f"{_causes(rows)}"
         f'<p class="hint">Constants and their sources: docs/{html.escape(evaluation.document)}.</p>'
     )
@@ -250,37 +222,6 @@ def _ledger(evaluation: Evaluation, shown: Collection[str]) -> str:
         return ""
     head = ["where", "the paper states", "shown by"]
     return f"<h3>All that the paper states</h3>{_table(head, lines, words=True)}"
-
-
-def _row_cells(rows: Sequence[Row], published: bool) -> list[list[str]]:
-    lines = []
-    previous = None
-    for row in rows:
-        name = html.escape(row.claim.name) if row.claim is not previous else ""
-        previous = row.claim
-        digits = row.claim.digits
-        lines.append(
-            [
-                name,
-                "" if row.point is None else html.escape(f"{row.point}"),
-                html.escape(document.reported(row.reported, digits)),
-                "" if row.listed is None else f"{row.listed:,.{digits}f}",
-                *_figures(row, row.measured, row.by_seed),
-                *(_figures(row, row.published, row.as_published) if published else ()),
-            ]
-        )
-    return lines
-
-
-def _figures(row: Row, spread: Spread | None, judged: Judged) -> list[str]:
-    if spread is None:
-        return [""] * 3
-    digits = row.claim.digits
-    return [
-        f"{spread.mean:,.{digits}f}",
-        document.interval(spread, digits),
-        _verdict(row, judged),
-    ]
 
 
 def _causes(rows: Sequence[Row]) -> str:
@@ -319,9 +260,9 @@ def _options(found: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in found.items()) or "defaults"
 
 
-def _setup(own: Experiment, rows: Sequence[Row]) -> str:
+def _setup(each: Chosen, rows: Sequence[Row]) -> str:
     seeds = max((row.measured.seeds for row in rows), default=0)
-    lines = [*setup(own), f"{seeds} seeds: netkv reproduce {own.name.removesuffix('-quick')}"]
+    lines = [*setup(each.experiment), f"{seeds} seeds: {each.command}"]
     return "".join(f"<p>{html.escape(line)}</p>" for line in lines)
 
 

@@ -168,3 +168,7 @@ def test_quick_runs_what_an_experiment_says(netkv: Netkv, mine: Path, tmp_path: 
     assert experiment["name"] == "mine-quick"
     assert [(row["at"], row["seeds"]) for row in experiment["rows"]] == [(2, 2)]
     assert (tmp_path / "mine-quick.json").is_file()
+    file = tmp_path / "doc.md"
+    file.write_text("<!-- evaluation: mine-quick -->\n<!-- end -->\n", encoding="utf-8")
+    assert netkv("reproduce", str(mine), "--quick", "--from", str(tmp_path), "--write", str(file))
+    assert f"`netkv reproduce {mine} mine --quick`, 2 seeds." in file.read_text(encoding="utf-8")

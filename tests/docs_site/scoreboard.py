@@ -38,7 +38,7 @@ def markdown() -> str:
         total += own
         link = f"../{paper.document}"
         title = _title(file)
-        overview.append((f"[{title}](#{anchor(title)})", *_cells(own)))
+        overview.append((f"[{title}](#{anchor(title)})", *scores.texts(own)))
         stated.append((f"[{title}](#{anchor(_ledger_heading(name))})", *_counts(paper)))
         sections.append(
             f"## {title}\n\n{paper.paper}. Reasons and constants: [{file.name}]({link}).\n"
@@ -52,11 +52,7 @@ def markdown() -> str:
             text += _near(by_name[experiment].by_seed.figures, percent)
             text += _near(by_name[experiment].published.figures, percent, ", as published")
             sections.append(f"### {experiment}\n\n{text}\n{body}")
-    overview.append(("**all**", *_cells(total)))
-    head = (
-        *("by seed", "as published", "like with like", "predicted", "direction only"),
-        *("numbers of the text", "words that hold", "control"),
-    )
+    overview.append(("**all**", *scores.texts(total)))
     return (
         "# The papers' figures beside netkv's\n\n"
         "This page gathers the tables of the evaluation documents. The overview counts the rows "
@@ -67,7 +63,7 @@ def markdown() -> str:
         f"counts the rows that would be near if the papers' figures were {MOVED - 1:.0%} larger. "
         "Experiments that show what a constant does are not counted, and the tables say which "
         "rows are no predictions.\n\n"
-        + table(["evaluation", *head], overview)
+        + table(["evaluation", *scores.HEADINGS], overview)
         + "A ledger lists every figure, table and quantified statement of a paper, with what shows "
         "it: rows of an experiment, a command or document without rows, or nothing, and why.\n\n"
         + table(["ledger", "stated", "shown by rows", "elsewhere", "not shown"], stated)
@@ -125,21 +121,6 @@ def _near(count: Count, percent: str, how: str = "") -> str:
     if not count.rows:
         return ""
     return f" {count.near} of {count.rows} rows are within {percent}{how}."
-
-
-def _cells(of: Scores) -> tuple[str, ...]:
-    alike = of.alike
-    counts = (of.by_seed.figures, of.published.figures, alike.figures, alike.predicted)
-    more = (alike.text, alike.words, alike.moved)
-    return (
-        *(_cell(each) for each in counts),
-        f"{alike.direction}" if alike.figures.rows else "",
-        *(_cell(each) for each in more),
-    )
-
-
-def _cell(count: Count) -> str:
-    return f"{count.near} of {count.rows}" if count.rows else ""
 
 
 def _title(file: Path) -> str:

@@ -21,8 +21,8 @@ from netkv.api.models.figures import (
 from netkv.api.parameters import Name
 from netkv.api.problems import found, responses
 from netkv.evaluation import Evaluation, Experiment, Row, scores
-from netkv.evaluation.document import reported
 from netkv.evaluation.rows import Judged, Spread
+from netkv.evaluation.table import reported
 
 
 def router(_context: Context) -> APIRouter:

@@ -98,7 +98,7 @@ class Claim(_Model):
     cause: str | None = None
     """Why rows differ from the paper, in one sentence."""
     cause_shown_by: str | None = None
-    """The experiment or command that shows the cause."""
+    """The experiment, or the command (`netkv ...`), that shows the cause."""
 
     @property
     def is_ratio(self) -> bool:
@@ -226,12 +226,20 @@ def _check(evaluation: Evaluation, file: Path) -> None:
                     thresholds.compile_quantity(text)
                 except UsageError as error:
                     raise UsageError(f"{file}: experiment '{experiment.name}': {error}") from error
+            shown = claim.cause_shown_by
+            if shown is not None and not shown.startswith("netkv "):
+                _check_name(evaluation, shown, f"{file}: experiment '{experiment.name}', cause")
     for entry in evaluation.ledger:
         for name in entry.shown_by or []:
-            try:
-                evaluation.experiment(name)
-            except UsageError as error:
-                raise UsageError(f"{file}: ledger, '{entry.source}': {error}") from error
+            _check_name(evaluation, name, f"{file}: ledger, '{entry.source}'")
+
+
+def _check_name(evaluation: Evaluation, name: str, where: str) -> None:
+    """Raises `UsageError` if the evaluation has no experiment of this name."""
+    try:
+        evaluation.experiment(name)
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}") from error
 
 
 def _wrong(error: ValidationError) -> str:

@@ -182,6 +182,19 @@ def test_wrong_entry_is_refused_with_a_sentence(where: str, sentence: str, tmp_p
     assert sentence in str(caught.value)
 
 
+def test_cause_that_nothing_shows_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "ours.yaml"
+    text = FILE.partition("ledger:")[0]
+    claim = "nocache.throughput_ops, cause: It is slow., cause_shown_by: WHERE}"
+    text = text.replace("nocache.throughput_ops}", claim)
+    for known in ("ours-skew", "netkv bench rocksdb"):
+        file.write_text(text.replace("WHERE", known))
+        assert evaluation.load(str(file)).experiments
+    file.write_text(text.replace("WHERE", "ours-skw"))
+    with pytest.raises(UsageError, match="'ours-skew', cause: There is no experiment 'ours-skw'"):
+        evaluation.load(str(file))
+
+
 def test_users_evaluation_needs_no_ledger(tmp_path: Path) -> None:
     file = tmp_path / "ours.yaml"
     file.write_text(FILE.partition("ledger:")[0])

@@ -176,6 +176,7 @@ def test_experiment_as_published_is_beside_the_seeds(served: Served, page: Page)
             *("as published", "99% of seeds", "difference"),
         ]
     )
+    expect(page.locator(".cause").first).to_contain_text("FarReach over NoCache: A cold read")
     wait_for_traces(page, "plot-0", 4)
     traced = [trace["name"] for trace in traces(page, "plot-0")]
     assert traced == ["netkv", "netkv, as published", "paper", "artefact"]

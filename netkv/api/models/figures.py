@@ -148,7 +148,9 @@ class ClaimRow(Model):
     """What the paper's figure measures, if that is another quantity of the same name: then there is
     no difference."""
     cause: str | None
-    """Why rows of this claim differ from the paper."""
+    """Why rows of this claim differ from the paper; null: not stated, or none does."""
+    cause_shown_by: str | None
+    """The experiment or command that shows the cause."""
     by_seed: ClaimSpread
     as_published: ClaimSpread | None = None
     """The same, run in the way the paper has measured; null if it was not."""

@@ -143,6 +143,7 @@ def _row(row: Row) -> ClaimRow:
         kind=row.kind,
         unlike=row.claim.unlike,
         cause=row.claim.cause,
+        cause_shown_by=row.claim.cause_shown_by,
         by_seed=_spread(row.measured, row.by_seed),
         as_published=None if published is None else _spread(published, row.as_published),
         digits=row.claim.digits,

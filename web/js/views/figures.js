@@ -136,6 +136,7 @@ export function mount(place) {
         make("code", {}, commands[0]),
       ),
       scrolling("Figures beside those of the paper", claims(found.rows)),
+      ...causes(found.rows),
     );
     draw(found.figures, (figure, kind) => url(`${address}/${encodeURIComponent(figure)}.${kind}`));
   }
@@ -278,4 +279,18 @@ function verdict({ difference, holds }, { kind, unlike, paper, artefact }) {
           ? "holds"
           : "does not hold";
   return [found, KINDS[kind]].filter(Boolean).join(", ");
+}
+
+/** Why rows differ, a paragraph for each quantity. @param {Schemas["ClaimRow"][]} rows */
+function causes(rows) {
+  const found = new Map(rows.filter((row) => row.cause != null).map((row) => [row.quantity, row]));
+  return [...found.values()].map(({ quantity, cause, cause_shown_by: shown }) =>
+    make(
+      "p",
+      { class: "hint cause" },
+      make("strong", {}, `${quantity}: `),
+      cause ?? "",
+      shown == null ? "" : make("span", {}, " Shown by ", make("code", {}, shown), "."),
+    ),
+  );
 }

@@ -96,11 +96,7 @@ async def run_scenarios(
     needed = pool.needed
     width = 1 if live else min(processes, len(needed))
     threads = max(processes // width, 1)
-    trackers = pool.trackers(width, on_state)
-
-    def step(found: Step) -> None:
-        trackers.step(found)
-
+    step = pool.trackers(width, on_state).step
     if width > 1:
         await run_in_processes(
             [planned[index] for index in needed],

@@ -68,7 +68,7 @@ def _show(benchmark: Benchmark, found: Outcome, json: bool) -> None:
 
 
 def _write_table(benchmark: Benchmark, found: Outcome, file: Path) -> None:
-    from netkv.cli.reproduce import write_tables
+    from netkv.cli.documents import write_tables
     from netkv.report import benchmark as report
 
     write_tables(file, {benchmark.marker: report.markdown(benchmark, found)})

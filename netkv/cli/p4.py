@@ -15,6 +15,7 @@ from netkv.cli import (
     p4_corpus,
     p4_fuzz,
     p4_packet_tests,
+    p4_resources,
     p4_steps,
 )
 from netkv.cli.benchmark import command
@@ -40,6 +41,7 @@ app.command("compile")(p4_compile.compile_)
 app.command("corpus")(p4_corpus.corpus)
 app.command("fuzz")(p4_fuzz.fuzz)
 app.command("record")(p4_fuzz.record)
+app.command("resources")(p4_resources.resources)
 
 _SEVERITY = {"error": "bold red", "warning": "bold yellow", "note": "cyan"}
 _MAX_FRAME = 2048

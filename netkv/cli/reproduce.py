@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -58,6 +58,13 @@ def reproduce(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The first seed; the others follow it.")] = 1,
+    constants: Annotated[
+        bool,
+        typer.Option(
+            "--constants",
+            help="Run nothing: print what the numbers of papers' set-ups rest on.",
+        ),
+    ] = False,
     source: Annotated[
         Path | None,
         typer.Option(
@@ -110,6 +117,11 @@ def reproduce(
     from netkv.errors import UsageError
     from netkv.evaluation import selection
 
+    if constants:
+        from netkv.cli import reproduce_constants
+
+        reproduce_constants.show(names or [], write, json=json)
+        return
     if source is not None and shipped:
         raise UsageError("--from and --shipped both say where the figures are; give one of them.")
     if shipped:
@@ -299,24 +311,11 @@ def _agreeing_controls(found: Sequence[tuple[Chosen, list[Row]]]) -> list[str]:
 
 
 def _write(file: Path, found: Sequence[tuple[Chosen, list[Row]]]) -> None:
+    from netkv.cli.documents import write_tables
     from netkv.evaluation import document
 
     tables = {each.experiment.name: document.markdown(rows, each.command) for each, rows in found}
     write_tables(file, tables)
-
-
-def write_tables(file: Path, tables: Mapping[str, str]) -> None:
-    """Writes tables between the markers of their names in a Markdown document."""
-    from netkv.errors import UsageError
-    from netkv.evaluation import document
-
-    try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--write {file}: cannot be read: {error.strerror or error}.") from error
-    for name in tables.keys() - document.bodies(text).keys():
-        notify(f"{file} has no marker '<!-- evaluation: {name} -->'; the table is left out.")
-    file.write_text(document.replaced(text, tables), encoding="utf-8")
 
 
 def _list(json: bool) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from netkv.evaluation import table
+from netkv.evaluation import table as rows_table
 from netkv.evaluation.rows import Row
 from netkv.evaluation.table import Cell
 
@@ -36,12 +36,17 @@ def replaced(text: str, tables: Mapping[str, str]) -> str:
 
 def markdown(rows: Sequence[Row], command: str) -> str:
     """The table of an experiment, with the command that made it."""
-    head, cells = table.of_rows(rows)
-    lines = [head, ["---", *["---:"] * (len(head) - 1)]]
-    lines += [[_rendered(cell) for cell in row] for row in cells]
+    head, cells = rows_table.of_rows(rows)
+    lines = [[_rendered(cell) for cell in row] for row in cells]
     seeds = max(row.measured.seeds for row in rows)
-    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"\n{text}\n\n`{command}`, {seeds} seeds.\n\n"
+    return f"{table(head, lines, right=True)}`{command}`, {seeds} seeds.\n\n"
+
+
+def table(head: Sequence[str], lines: Sequence[Sequence[str]], *, right: bool = False) -> str:
+    """A table between two markers; `right`: all columns but the first are numbers."""
+    rule = ["---", *["---:" if right else "---"] * (len(head) - 1)]
+    text = "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *lines))
+    return f"\n{text}\n\n"
 
 
 def _rendered(cell: Cell) -> str:

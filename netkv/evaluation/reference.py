@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidat
 from netkv import kinds, resources, yaml_text
 from netkv.errors import UsageError, suggest
 from netkv.evaluation import words
+from netkv.evaluation.constants import Constant
 from netkv.evaluation.ledger import Entry
 from netkv.scenarios import thresholds
 
@@ -162,6 +163,8 @@ class Evaluation(_Model):
     tables: Annotated[int, Field(ge=0)] | None = None
     """Number of the paper's last table."""
     experiments: Annotated[list[Experiment], Field(min_length=1)]
+    constants: list[Constant] = Field(default_factory=list)
+    """What the numbers of its profiles and scenarios rest on."""
     ledger: list[Entry] = Field(default_factory=list)
     """Every figure, table and quantified statement of the paper, in its order."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
@@ -11,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from netkv import resources
+from netkv.evaluation import switch_resources
 from netkv.report import text
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 Name: TypeAlias = Literal["ingress", "egress"]
 
 PIPELINES: tuple[Name, ...] = ("ingress", "egress")
-FIGURES = "switch-resources.json"
 
 
 class Paper(TypedDict):
@@ -58,21 +56,17 @@ _PHV: tuple[tuple[str, Literal["header_bits", "metadata_bits", "standard_bits"]]
 
 
 def paper_of(program: Path) -> Paper | None:
-    """The paper's figures for the scheme with the name of a program's file; None if unknown."""
-    content = json.loads((resources.path("papers") / FIGURES).read_text(encoding="utf-8"))
-    row = content["schemes"].get(program.stem.lower())
-    if row is None:
+    """A paper's figures for a program of this folder and name; None if there are none."""
+    found = switch_resources.of_program(program)
+    if found is None:
         return None
-
-    def figures(name: Name) -> dict[str, int]:
-        return dict(zip(content["columns"], row[name], strict=True))
-
+    source, figures = found
     return {
-        "scheme": row["name"],
-        "source": content["source"],
-        "tables": content["tables"],
-        "ingress": figures("ingress"),
-        "egress": figures("egress"),
+        "scheme": figures.name,
+        "source": source.source,
+        "tables": {name: source.tables.get(name, "") for name in PIPELINES},
+        "ingress": figures.ingress,
+        "egress": figures.egress,
     }
 
 
@@ -90,7 +84,7 @@ def _usage(name: Name, pipeline: BudgetPipeline, paper: Paper | None) -> Table:
     for title in ("estimate", "limit", "share"):
         table.add_column(title, justify="right")
     reported = paper[name] if paper else {}
-    if paper:
+    if paper and reported:
         table.add_column(f"{paper['scheme']},\n{paper['tables'][name]}", justify="right")
     for title, key, paper_key in _ROWS:
         share = pipeline["usage"][key]
@@ -104,7 +98,7 @@ def _usage(name: Name, pipeline: BudgetPipeline, paper: Paper | None) -> Table:
     for title, part in _PHV:
         table.add_row(title, f"{pipeline['phv'][part]:,}", "", "")
     table.add_row("TCAM, KiB", f"{pipeline['tcam_kib']:,}", "", "")
-    actions = [f"{reported['actions']:,}"] if reported else []
+    actions = [f"{reported['actions']:,}"] if "actions" in reported else []
     table.add_row("actions", f"{pipeline['actions']:,}", "", "", *actions)
     return table
 

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from netkv.evaluation import table as evaluation_table
+from netkv.evaluation.constant_values import HEADINGS as HEADINGS_OF_CONSTANTS
 from netkv.evaluation.reference import Evaluation, Experiment
 from netkv.evaluation.rows import Row
 from netkv.evaluation.scores import HEADINGS, MOVED, Scores, texts, total
@@ -59,6 +60,16 @@ def overview(found: Mapping[str, Scores]) -> Table:
     )
     for name, scores in found.items():
         made.add_row(Text(name), Text(), *texts(scores))
+    return made
+
+
+def constants(name: str, lines: Sequence[Sequence[str]]) -> Table:
+    """What the numbers of an evaluation rest on."""
+    made = Table(title=name, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for head in HEADINGS_OF_CONSTANTS:
+        made.add_column(head)
+    for line in lines:
+        made.add_row(*(Text(cell.replace("`", "")) for cell in line))
     return made
 
 

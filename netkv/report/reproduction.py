@@ -10,13 +10,13 @@ import base64
 import csv
 import html
 import io
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from netkv import __version__
 from netkv.errors import NetkvError
-from netkv.evaluation import scores, table
+from netkv.evaluation import constant_values, scores, switch_resources, table
 from netkv.evaluation.reference import Evaluation, Experiment
 from netkv.evaluation.rows import CONFIDENCE, Row
 from netkv.evaluation.scores import MOVED, Scores
@@ -24,6 +24,7 @@ from netkv.evaluation.selection import Chosen
 from netkv.evaluation.table import Cell
 from netkv.evaluation.words import NEAR
 from netkv.report import figure_table, papers, text
+from netkv.report import switch_resources as report_resources
 from netkv.report.figure import Figure
 from netkv.runs import walltime
 from netkv.scenarios import loader
@@ -114,6 +115,8 @@ def _page(found: Found, figures: Mapping[str, Sequence[Figure]]) -> str:
         parts += [
             _experiment(each, rows, figures[each.experiment.name], evaluation) for each, rows in own
         ]
+        parts += _resources(name)
+        parts += _constants(evaluation)
         parts.append(_ledger(evaluation, {each.experiment.name for each, _ in own}))
     body = "\n".join(parts)
     return (
@@ -200,8 +203,27 @@ def _experiment(
         f'<div class="figures">{images}</div>'
         f"{_table(head, [[_cell(cell) for cell in line] for line in lines])}"
         f"{_causes(rows)}"
-        f'<p class="hint">Constants and their sources: docs/{html.escape(evaluation.document)}.</p>'
+        f'<p class="hint">More about it: docs/{html.escape(evaluation.document)}.</p>'
     )
+
+
+def _resources(paper: str) -> Iterator[str]:
+    """What the programs take of a switch, beside the paper's tables."""
+    for source in switch_resources.sources():
+        if paper in source.papers:
+            yield "<h3>What the programs take of a switch</h3>"
+            yield f'<p class="hint">{html.escape(source.source)}. {html.escape(source.sizes)}</p>'
+            for of in report_resources.comparisons(source):
+                yield f"<h4>{html.escape(of.title)}</h4>"
+                yield _table(of.head, [map(html.escape, row) for row in of.rows])
+
+
+def _constants(evaluation: Evaluation) -> Iterator[str]:
+    lines = constant_values.table(evaluation)
+    if lines:
+        yield "<h3>Constants</h3>"
+        cells = [[html.escape(cell.replace("`", "")) for cell in line] for line in lines]
+        yield _table(constant_values.HEADINGS, cells, words=True)
 
 
 def _ledger(evaluation: Evaluation, shown: Collection[str]) -> str:
@@ -274,7 +296,7 @@ def _image(figure: Figure) -> str:
     return f'<img alt="{alt}" src="data:image/svg+xml;base64,{data}">'
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, words: bool = False) -> str:
+def _table(head: Sequence[str], rows: Iterable[Iterable[str]], *, words: bool = False) -> str:
     """Cells are HTML; `words`: they are texts and not numbers."""
     heads = "".join(f"<th>{html.escape(name)}</th>" for name in head)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)

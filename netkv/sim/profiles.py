@@ -111,15 +111,15 @@ def of(lab: LabSpec) -> Profile:
     if not lab.profile_changes:
         return profile
     data = profile.model_dump(mode="json")
-    figures = dict(_figures(data))
+    containers = dict(_containers(data))
     for path, value in lab.profile_changes.items():
-        if path not in figures:
+        if path not in containers:
             raise UsageError(
                 f"'{path}' in 'lab.profile_changes' is not a figure of the profile "
                 f"'{lab.profile}'.\n"
-                f"  {suggest(path, figures, label='Figures')}"
+                f"  {suggest(path, containers, label='Figures')}"
             )
-        figures[path][path.rpartition(".")[2]] = value
+        containers[path][path.rpartition(".")[2]] = value
     try:
         return Profile.model_validate(data)
     except ValidationError as error:
@@ -131,11 +131,17 @@ def of(lab: LabSpec) -> Profile:
         ) from error
 
 
-def _figures(data: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+def figures(profile: Profile) -> Iterator[tuple[str, float]]:
+    """All numbers of a profile with their paths, as `lab.profile_changes` has them."""
+    for path, container in _containers(profile.model_dump(mode="json")):
+        yield path, container[path.rpartition(".")[2]]
+
+
+def _containers(data: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """Paths of all numbers, each with the dictionary that contains the number."""
     for name, value in data.items():
         if isinstance(value, dict):
-            yield from _figures(value, f"{prefix}{name}.")
+            yield from _containers(value, f"{prefix}{name}.")
         elif isinstance(value, int | float) and not isinstance(value, bool):
             yield f"{prefix}{name}", data
 

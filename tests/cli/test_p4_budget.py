@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from netkv import resources
+from netkv.evaluation import switch_resources
 from tests.cli.commands import ROOT, Netkv
 
 PROGRAM = """\
@@ -140,25 +140,65 @@ def test_shipped_programs_access_no_array_twice(netkv_in_process: Netkv) -> None
 
 def test_figures_of_papers_match_their_percentages() -> None:
     """Shares of 15,360 KiB, 12 stages, 48 ALUs and 768 bytes, as the paper prints them."""
-    content = json.loads(
-        (ROOT / "netkv/data/papers/switch-resources.json").read_text(encoding="utf-8")
-    )
-    schemes = content["schemes"]
-    assert set(schemes) == {
-        *("nocache", "netcache", "farreach", "distnocache", "distcache", "distreach")
+    programs = {
+        program.name: program
+        for source in switch_resources.sources()
+        for program in source.programs
+    }
+    assert set(programs) == {
+        *("NoCache", "NetCache", "FarReach", "DistNoCache", "DistCache", "DistReach", "NetMC")
     }
     limits = {"sram_kib": 15360, "stages": 12, "arrays": 48, "phv_bytes": 768}
-    printed = {
-        ("farreach", "ingress"): {"sram_kib": 8.3, "stages": 50, "arrays": 0, "phv_bytes": 64.97},
-        ("farreach", "egress"): {"sram_kib": 52.6, "stages": 100, "arrays": 93.75},
-        ("distreach", "ingress"): {"sram_kib": 8.2, "stages": 83.33, "phv_bytes": 65.23},
-        ("distreach", "egress"): {"sram_kib": 52.3, "arrays": 91.67},
-        ("nocache", "egress"): {"sram_kib": 1.67, "stages": 16.67, "phv_bytes": 17.45},
-    }
-    for (scheme, pipeline), shares in printed.items():
-        row = dict(zip(content["columns"], schemes[scheme][pipeline], strict=True))
+    farreach, distreach = programs["FarReach"], programs["DistReach"]
+    printed = [
+        (farreach.ingress, {"sram_kib": 8.3, "stages": 50, "arrays": 0, "phv_bytes": 64.97}),
+        (farreach.egress, {"sram_kib": 52.6, "stages": 100, "arrays": 93.75}),
+        (distreach.ingress, {"sram_kib": 8.2, "stages": 83.33, "phv_bytes": 65.23}),
+        (distreach.egress, {"sram_kib": 52.3, "arrays": 91.67}),
+        (programs["NoCache"].egress, {"sram_kib": 1.67, "stages": 16.67, "phv_bytes": 17.45}),
+        (programs["NetMC"].ingress, {"sram_kib": 1.75, "stages": 41.67, "arrays": 0}),
+    ]
+    for figures, shares in printed:
         for name, percent in shares.items():
-            assert 100 * row[name] / limits[name] == pytest.approx(percent, abs=0.06)
+            assert 100 * figures[name] / limits[name] == pytest.approx(percent, abs=0.06)
+
+
+def test_all_programs_are_in_one_table_with_the_papers_figures(netkv_in_process: Netkv) -> None:
+    farreach, netmc = netkv_in_process("p4", "resources", "--json").document["sources"]
+    ingress, egress = farreach["tables"]
+    *programs, unknown = egress["columns"][1:]
+    assert programs == ["NoCache", "NetCache", "FarReach", "DistNoCache", "DistCache", "DistReach"]
+    assert unknown == "what the estimate cannot know"
+    rows = {row[0]: dict(zip(programs, row[1:], strict=False)) for row in egress["rows"]}
+    own = estimate(netkv_in_process, "p4/distreach/tail.p4")
+    assert own["paper"]["scheme"] == "DistReach"
+    for title, name in (
+        ("SRAM, KiB", "sram_kib"),
+        ("stages", "stages"),
+        ("PHV, bytes", "phv_bytes"),
+    ):
+        used = own["egress"]["usage"][name]["used"]
+        assert rows[title]["DistReach"] == f"{used:,} / {own['paper']['egress'][name]:,}"
+    assert all(row[-1] for row in (*ingress["rows"], *egress["rows"])), "each has its unknowns"
+    (only,) = netmc["tables"]
+    assert ["stages", "7 / 5"] in [row[:2] for row in only["rows"]]
+    assert "2.50%" in netmc["sizes"]
+    shown = netkv_in_process("p4", "resources", COLUMNS="150")
+    assert "13,920 / 1,248" in shown.out
+    assert "section VI-F" in shown.out
+
+
+def test_document_has_the_tables_of_the_command(netkv_in_process: Netkv) -> None:
+    """Written by `netkv p4 resources --markdown`."""
+    printed = netkv_in_process("p4", "resources", "--markdown").out
+    document = (ROOT / "docs/schemes/switch-resources.md").read_text(encoding="utf-8")
+    assert printed in document
+
+
+def test_programs_of_other_folders_have_no_figures_of_papers(
+    netkv_in_process: Netkv, tmp_path: Path
+) -> None:
+    assert estimate(netkv_in_process, program(tmp_path, name="farreach"))["paper"] is None
 
 
 def test_strict_without_budget_is_wrong_usage(netkv_in_process: Netkv) -> None:

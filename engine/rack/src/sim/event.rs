@@ -11,7 +11,7 @@ pub(super) enum Event {
     Arrive { link: u32, frame: FrameId },
     /// A frame from another part of the rack has reached the end of a link.
     ArriveFromOutside { link: u32, frame: FrameId },
-    /// A recirculated frame leaves a switch.
+    /// A frame leaves a switch: a recirculated one, or one behind such a frame.
     Leave { switch: u16, port: u16, frame: FrameId },
     /// A server's processor is done with a frame.
     Served { server: u16, incarnation: u16, frame: FrameId },

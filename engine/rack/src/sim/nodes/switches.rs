@@ -23,6 +23,8 @@ struct Node {
     /// Incremented at each stop; messages to and from an earlier incarnation are discarded.
     incarnation: u16,
     unrouted: u64,
+    /// Frames that an event will put on a link.
+    leaving: u32,
 }
 
 pub struct Switches(Vec<Node>);
@@ -36,6 +38,7 @@ impl Switches {
             up: true,
             incarnation: 0,
             unrouted: 0,
+            leaving: 0,
         };
         Self(config.switches.iter().map(node).collect())
     }
@@ -79,6 +82,23 @@ impl Switches {
     #[inline]
     pub fn link(&self, switch: u16, port: u16) -> u32 {
         self.node(switch).links.get(usize::from(port)).copied().unwrap_or(NO_LINK)
+    }
+
+    /// Frames of a switch that an event will put on a link: [`Switches::will_leave`] and
+    /// [`Switches::has_left`] count them.
+    #[inline]
+    pub fn leaving(&self, switch: u16) -> u32 {
+        self.node(switch).leaving
+    }
+
+    /// An event will put a frame of the switch on a link.
+    pub fn will_leave(&mut self, switch: u16) {
+        self.node_mut(switch).leaving += 1;
+    }
+
+    /// The event has put the frame on its link.
+    pub fn has_left(&mut self, switch: u16) {
+        self.node_mut(switch).leaving -= 1;
     }
 
     /// A frame was for a port without a cable.

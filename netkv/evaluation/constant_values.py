@@ -97,6 +97,8 @@ class Values:
 
 def table(evaluation: Evaluation) -> list[list[str]]:
     """A line for each constant: name, numbers, kind, origin."""
+    if not evaluation.constants:
+        return []
     values = Values(evaluation)
     return [[each.name, values.text(each), each.kind, each.origin] for each in evaluation.constants]
 

@@ -215,7 +215,7 @@ def _resources(paper: str) -> Iterator[str]:
             yield f'<p class="hint">{html.escape(source.source)}. {html.escape(source.sizes)}</p>'
             for of in report_resources.comparisons(source):
                 yield f"<h4>{html.escape(of.title)}</h4>"
-                yield _table(of.head, [map(html.escape, row) for row in of.rows])
+                yield _table(of.head, [map(html.escape, row) for row in of.rows], words=True)
 
 
 def _constants(evaluation: Evaluation) -> Iterator[str]:

@@ -118,6 +118,8 @@ def test_report_and_artifact_have_each_claim(netkv: Netkv, tmp_path: Path) -> No
     assert "data:image/svg+xml" in page
     assert "All that the paper states" in page
     assert "not shown: " in page
+    assert "<h3>Constants</h3>" in page
+    assert "lab.hot_threshold 200" in page
     assert not re.search(r"(src|href)=.?https?:", page), "the page needs no network"
     names = {file.suffix for file in (tmp_path / "report" / "figures").iterdir()}
     assert names == {".svg", ".pdf", ".csv", ".tex"}

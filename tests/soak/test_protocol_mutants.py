@@ -31,7 +31,7 @@ FOUND = (
     Found("distcache", "servers-first", 2),
     Found("distcache", "answer-restarted-at-once", 32),
     Found("farreach", "past-writes-are-oldest", 44),
-    Found("distreach", "store-superseded", 20),
+    Found("distreach", "store-superseded", 33),
     Found("distreach", "past-writes-are-oldest", 42),
     Found("distreach", "latest-after-recovery", 9),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -32,10 +33,7 @@ def resources(
             {
                 "source": source.source,
                 "sizes": source.sizes,
-                "tables": [
-                    {"pipeline": table.title, "columns": list(table.head), "rows": list(table.rows)}
-                    for table in tables
-                ],
+                "tables": [asdict(table) for table in tables],
             }
         )
         if not json:

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from netkv.evaluation import table as rows_table
 from netkv.evaluation.rows import Row
@@ -39,12 +39,14 @@ def markdown(rows: Sequence[Row], command: str) -> str:
     head, cells = rows_table.of_rows(rows)
     lines = [[_rendered(cell) for cell in row] for row in cells]
     seeds = max(row.measured.seeds for row in rows)
-    return f"{table(head, lines, right=True)}`{command}`, {seeds} seeds.\n\n"
+    return f"{table(head, lines, numbers=range(1, len(head)))}`{command}`, {seeds} seeds.\n\n"
 
 
-def table(head: Sequence[str], lines: Sequence[Sequence[str]], *, right: bool = False) -> str:
-    """A table between two markers; `right`: all columns but the first are numbers."""
-    rule = ["---", *["---:" if right else "---"] * (len(head) - 1)]
+def table(
+    head: Sequence[str], lines: Sequence[Sequence[str]], *, numbers: Container[int] = ()
+) -> str:
+    """A table with an empty line before and after it; columns of `numbers` are right-aligned."""
+    rule = ["---:" if at in numbers else "---" for at in range(len(head))]
     text = "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *lines))
     return f"\n{text}\n\n"
 

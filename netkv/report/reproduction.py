@@ -214,8 +214,8 @@ def _resources(paper: str) -> Iterator[str]:
             yield "<h3>What the programs take of a switch</h3>"
             yield f'<p class="hint">{html.escape(source.source)}. {html.escape(source.sizes)}</p>'
             for of in report_resources.comparisons(source):
-                yield f"<h4>{html.escape(of.title)}</h4>"
-                yield _table(of.head, [map(html.escape, row) for row in of.rows], words=True)
+                lines = [[html.escape(cell) for cell in line] for line in of.lines]
+                yield _table(of.head, lines, words=True)
 
 
 def _constants(evaluation: Evaluation) -> Iterator[str]:
@@ -296,7 +296,7 @@ def _image(figure: Figure) -> str:
     return f'<img alt="{alt}" src="data:image/svg+xml;base64,{data}">'
 
 
-def _table(head: Sequence[str], rows: Iterable[Iterable[str]], *, words: bool = False) -> str:
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, words: bool = False) -> str:
     """Cells are HTML; `words`: they are texts and not numbers."""
     heads = "".join(f"<th>{html.escape(name)}</th>" for name in head)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from netkv import resources
+from netkv.evaluation import document
 from netkv.evaluation.switch_resources import Pipeline, Reported, Source, sources
 
 if TYPE_CHECKING:
@@ -70,34 +71,72 @@ _RESOURCES = (
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """The table of one pipeline."""
+class Figures:
+    """A resource of one program."""
 
+    estimate: int
+    paper: int | None
+    """None: the paper does not state it."""
+
+    def __str__(self) -> str:
+        said = "not stated" if self.paper is None else f"{self.paper:,}"
+        return f"{self.estimate:,} / {said}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A resource of all programs."""
+
+    name: str
+    """Its name in the data of the papers."""
     title: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    """A cell of a program is `estimate / paper`; the last one says what the estimate leaves out."""
+    programs: dict[str, Figures]
+    unknown: str
+    """What the estimate leaves out."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One pipeline."""
+
+    pipeline: Pipeline
+    table: str
+    """What the paper calls its figures."""
+    rows: Sequence[Row]
+
+    @property
+    def head(self) -> list[str]:
+        """The headings of its table."""
+        return [f"{self.pipeline}, estimate / {self.table}", *self.rows[0].programs, UNKNOWN]
+
+    @property
+    def lines(self) -> list[list[str]]:
+        """The lines of its table."""
+        return [[row.title, *map(str, row.programs.values()), row.unknown] for row in self.rows]
 
 
 def comparisons(source: Source) -> Iterator[Comparison]:
-    """A table for each pipeline that the paper reports."""
+    """Each pipeline that the paper reports."""
     folder = resources.path("p4")
     files = dict.fromkeys(program.file for program in source.programs)
     found = {file: _estimate(folder / file) for file in files}
+
+    def figures(resource: _Resource, program: Reported, pipeline: Pipeline) -> Figures:
+        reported = program.ingress if pipeline == "ingress" else program.egress
+        estimate = resource.used(found[program.file][pipeline])
+        return Figures(estimate, reported.get(resource.name))
+
     for pipeline, name in source.tables.items():
-        head = [f"estimate / {name}", *(program.name for program in source.programs), UNKNOWN]
         rows = [
-            [
+            Row(
+                resource.name,
                 resource.title,
-                *(
-                    _cell(resource, program, pipeline, found[program.file])
-                    for program in source.programs
-                ),
+                {each.name: figures(resource, each, pipeline) for each in source.programs},
                 resource.unknown,
-            ]
+            )
             for resource in _RESOURCES
         ]
-        yield Comparison(pipeline.capitalize(), head, rows)
+        yield Comparison(pipeline, name, rows)
 
 
 def _estimate(program: Path) -> P4Budget:
@@ -107,20 +146,13 @@ def _estimate(program: Path) -> P4Budget:
     return _engine.p4_budget(compile_program(program, {}))
 
 
-def _cell(resource: _Resource, program: Reported, pipeline: Pipeline, found: P4Budget) -> str:
-    figures = program.ingress if pipeline == "ingress" else program.egress
-    reported = figures.get(resource.name)
-    said = "not stated" if reported is None else f"{reported:,}"
-    return f"{resource.used(found[pipeline]):,} / {said}"
-
-
 def terminal(of: Comparison) -> Table:
     """The table for the terminal."""
-    made = Table(title=of.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    made = Table(box=box.SIMPLE_HEAD)
     for at, name in enumerate(of.head):
         made.add_column(name, justify="left" if at in (0, len(of.head) - 1) else "right")
-    for row in of.rows:
-        made.add_row(*map(Text, row))
+    for line in of.lines:
+        made.add_row(*map(Text, line))
     return made
 
 
@@ -128,10 +160,9 @@ def markdown() -> str:
     """The tables of all papers, for a document."""
     parts = []
     for source in sources():
-        parts.append(textwrap.fill(f"**{source.source}.** {source.sizes}", 100))
-        for table in comparisons(source):
-            count = len(table.head)
-            rule = ["---", *["---:"] * (count - 2), "---"]
-            lines = [[table.title + ", " + table.head[0], *table.head[1:]], rule, *table.rows]
-            parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-    return "\n\n".join(parts) + "\n"
+        parts.append(textwrap.fill(f"**{source.source}.** {source.sizes}", 100) + "\n")
+        parts += [
+            document.table(of.head, of.lines, numbers=range(1, len(of.head) - 1))
+            for of in comparisons(source)
+        ]
+    return "".join(parts).rstrip() + "\n"

@@ -166,25 +166,26 @@ def test_figures_of_papers_match_their_percentages() -> None:
 def test_all_programs_are_in_one_table_with_the_papers_figures(netkv_in_process: Netkv) -> None:
     farreach, netmc = netkv_in_process("p4", "resources", "--json").document["sources"]
     ingress, egress = farreach["tables"]
-    *programs, unknown = egress["columns"][1:]
-    assert programs == ["NoCache", "NetCache", "FarReach", "DistNoCache", "DistCache", "DistReach"]
-    assert unknown == "what the estimate cannot know"
-    rows = {row[0]: dict(zip(programs, row[1:], strict=False)) for row in egress["rows"]}
+    assert (ingress["table"], egress["table"]) == ("Table II", "Table III")
+    rows = {row["name"]: row["programs"] for row in egress["rows"]}
+    order = ["NoCache", "NetCache", "FarReach", "DistNoCache", "DistCache", "DistReach"]
+    assert [*rows["stages"]] == order
     own = estimate(netkv_in_process, "p4/distreach/tail.p4")
     assert own["paper"]["scheme"] == "DistReach"
-    for title, name in (
-        ("SRAM, KiB", "sram_kib"),
-        ("stages", "stages"),
-        ("PHV, bytes", "phv_bytes"),
-    ):
+    for name in ("sram_kib", "stages", "arrays", "phv_bytes"):
         used = own["egress"]["usage"][name]["used"]
-        assert rows[title]["DistReach"] == f"{used:,} / {own['paper']['egress'][name]:,}"
-    assert all(row[-1] for row in (*ingress["rows"], *egress["rows"])), "each has its unknowns"
+        assert rows[name]["DistReach"] == {"estimate": used, "paper": own["paper"]["egress"][name]}
+    assert rows["actions"]["DistReach"]["estimate"] == own["egress"]["actions"]
+    assert all(row["unknown"] for row in (*ingress["rows"], *egress["rows"]))
     (only,) = netmc["tables"]
-    assert ["stages", "7 / 5"] in [row[:2] for row in only["rows"]]
+    of_netmc = {row["name"]: row["programs"]["NetMC"] for row in only["rows"]}
+    assert of_netmc["stages"] == {"estimate": 7, "paper": 5}
+    assert of_netmc["phv_bytes"]["paper"] is None
     assert "2.50%" in netmc["sizes"]
     shown = netkv_in_process("p4", "resources", COLUMNS="150")
     assert "13,920 / 1,248" in shown.out
+    assert "/ not stated" in shown.out
+    assert "what the estimate cannot know" in shown.out
     assert "section VI-F" in shown.out
 
 

@@ -9,8 +9,11 @@ from netkv.cli.output import notify
 
 
 def write_tables(file: Path, tables: Mapping[str, str]) -> None:
-    """Writes tables between the markers of their names in a Markdown document."""
-    from netkv.errors import UsageError
+    """Writes tables between the markers of their names in a Markdown document.
+
+    Raises `UsageError` if it cannot be read, and `NetkvError` if it cannot be written.
+    """
+    from netkv.errors import NetkvError, UsageError
     from netkv.evaluation import document
 
     try:
@@ -19,4 +22,9 @@ def write_tables(file: Path, tables: Mapping[str, str]) -> None:
         raise UsageError(f"--write {file}: cannot be read: {error.strerror or error}.") from error
     for name in tables.keys() - document.bodies(text).keys():
         notify(f"{file} has no marker '<!-- evaluation: {name} -->'; the table is left out.")
-    file.write_text(document.replaced(text, tables), encoding="utf-8")
+    try:
+        file.write_text(document.replaced(text, tables), encoding="utf-8")
+    except OSError as error:
+        raise NetkvError(
+            f"--write {file}: cannot be written: {error.strerror or error}."
+        ) from error

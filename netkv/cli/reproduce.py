@@ -120,6 +120,8 @@ def reproduce(
     if constants:
         from netkv.cli import reproduce_constants
 
+        if any((quick, controls, seeds, source, shipped, save, report, artifact, again, jobs)):
+            raise UsageError("--constants runs nothing: only --write and --json go with it.")
         reproduce_constants.show(names or [], write, json=json)
         return
     if source is not None and shipped:

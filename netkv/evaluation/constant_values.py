@@ -10,7 +10,7 @@ Rules
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from netkv.evaluation.constants import Constant
@@ -49,33 +49,45 @@ class Values:
         }
         """By profile: the figures that are not 0."""
 
-    def unexplained(self) -> list[str]:
-        """Numbers that no constant has, and those that several have."""
-        wrong = []
-        for profile, figures in self.figures.items():
-            for figure in figures:
-                count = sum(each.has(figure, profile) for each in self._constants)
-                if count != 1:
-                    wrong.append(f"{profile}: {figure}: {count} constants")
-        for path in self.options:
-            count = sum(path in each.options for each in self._constants)
-            if count != 1:
-                wrong.append(f"{path}: {count} constants")
-        return wrong
-
-    def unknown(self) -> list[str]:
-        """Constants, and patterns of them, that are no number of the experiments."""
-        return [
-            f"{each.name}: {name}"
+    def faults(self) -> list[str]:
+        """Sentences about numbers that no constant has, or several have, and about constants that
+        are no number of the experiments."""
+        counts = [
+            (
+                f"'{figure}' of the profile '{profile}'",
+                sum(each.has(figure, profile) for each in self._constants),
+            )
+            for profile, figures in self.figures.items()
+            for figure in figures
+        ]
+        counts += [
+            (f"'{path}'", sum(path in each.options for each in self._constants))
+            for path in self.options
+        ]
+        wrong = [
+            f"{name} has {count or 'no'} constant{'s' * (count > 1)}; it needs one."
+            for name, count in counts
+            if count != 1
+        ]
+        wrong += [
+            f"The constant '{each.name}' has '{name}', which is no number of the experiments."
             for each in self._constants
             for name in (*each.figures, *each.options)
-            if name not in self.options
-            and not any(
-                each.profile in (None, profile) and fnmatch.fnmatchcase(figure, name)
-                for profile, figures in self.figures.items()
-                for figure in figures
-            )
+            if not self._is_number(each, name)
         ]
+        return wrong
+
+    def _is_number(self, of: Constant, name: str) -> bool:
+        """Whether an option or a pattern of figures stands for a number of the experiments."""
+        return name in self.options or any(
+            of.profile in (None, profile) and fnmatch.fnmatchcase(figure, name)
+            for profile, figures in self.figures.items()
+            for figure in figures
+        )
+
+    def table(self) -> list[list[str]]:
+        """A line for each constant: name, numbers, kind, origin."""
+        return [[each.name, self.text(each), each.kind, each.origin] for each in self._constants]
 
     def text(self, of: Constant) -> str:
         """Its numbers, with their names; of profiles with other values, each."""
@@ -93,14 +105,6 @@ class Values:
             parts.append(f"`{path}` {' or '.join(shown)}")
         where = "" if of.profile is None else f"`{of.profile}`: "
         return where + ", ".join(parts)
-
-
-def table(evaluation: Evaluation) -> list[list[str]]:
-    """A line for each constant: name, numbers, kind, origin."""
-    if not evaluation.constants:
-        return []
-    values = Values(evaluation)
-    return [[each.name, values.text(each), each.kind, each.origin] for each in evaluation.constants]
 
 
 def _shown(value: Any) -> str:
@@ -123,19 +127,19 @@ def _scenarios(evaluation: Evaluation) -> Iterator[Scenario]:
 
 def _options(scenario: Scenario) -> Iterator[tuple[str, Any]]:
     """Paths and values of what limits or loads a rack, and of all that its schemes offer, but for
-    swept ones and for the names of things."""
+    what the scenario sweeps."""
     from netkv import schemes
 
-    own: Sequence[str] = [
+    own = [
         name
         for name in type(scenario.lab).model_fields
         if any(schemes.get(each).has_option(name) for each in scenario.schemes)
     ]
     lab = scenario.lab.model_dump(mode="json")
     load = scenario.workload.model_dump(mode="json")
-    for name in dict.fromkeys((*_RACK, *own)):
-        yield f"lab.{name}", lab[name]
-    for name in _LOAD:
-        yield f"workload.{name}", load[name]
-    yield "warmup", scenario.warmup
-    yield "duration", scenario.duration
+    found = {f"lab.{name}": lab[name] for name in (*_RACK, *own)}
+    found |= {f"workload.{name}": load[name] for name in _LOAD}
+    found |= {"warmup": scenario.warmup, "duration": scenario.duration}
+    for path, value in found.items():
+        if path not in scenario.sweep:
+            yield path, value

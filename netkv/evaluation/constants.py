@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Kind = Literal["source", "measured", "calibrated", "fitted", "chosen", "no effect"]
+Basis = Literal["source", "measured", "calibrated", "fitted", "chosen", "no effect"]
 """Taken from a source; measured with netkv; calibrated on a figure that is compared as such; fitted
 to what is compared; chosen; or nothing in the experiments depends on it."""
 _Text = Annotated[str, Field(min_length=1)]
@@ -19,7 +19,7 @@ class Constant(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: _Text
-    kind: Kind
+    kind: Basis
     origin: _Text
     """The source, what was measured, or why it was chosen."""
     profile: str | None = None

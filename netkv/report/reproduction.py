@@ -16,7 +16,8 @@ from typing import TypeAlias
 
 from netkv import __version__
 from netkv.errors import NetkvError
-from netkv.evaluation import constant_values, scores, switch_resources, table
+from netkv.evaluation import scores, switch_resources, table
+from netkv.evaluation.constant_values import HEADINGS, Values
 from netkv.evaluation.reference import Evaluation, Experiment
 from netkv.evaluation.rows import CONFIDENCE, Row
 from netkv.evaluation.scores import MOVED, Scores
@@ -219,11 +220,12 @@ def _resources(paper: str) -> Iterator[str]:
 
 
 def _constants(evaluation: Evaluation) -> Iterator[str]:
-    lines = constant_values.table(evaluation)
-    if lines:
+    """What the numbers of its experiments rest on."""
+    if evaluation.constants:
         yield "<h3>Constants</h3>"
+        lines = Values(evaluation).table()
         cells = [[html.escape(cell.replace("`", "")) for cell in line] for line in lines]
-        yield _table(constant_values.HEADINGS, cells, words=True)
+        yield _table(HEADINGS, cells, words=True)
 
 
 def _ledger(evaluation: Evaluation, shown: Collection[str]) -> str:

@@ -8,7 +8,6 @@ import pytest
 
 from netkv import evaluation
 from netkv.errors import UsageError
-from netkv.evaluation import constant_values
 from netkv.evaluation.constant_values import Values
 from netkv.sim import profiles
 from tests.cli.commands import ROOT
@@ -18,8 +17,7 @@ from tests.cli.commands import ROOT
 def test_each_number_has_exactly_one_constant(name: str) -> None:
     values = Values(evaluation.load(name))
     assert values.figures, "no profile at all"
-    assert values.unexplained() == []
-    assert values.unknown() == []
+    assert values.faults() == []
 
 
 def test_number_without_a_constant_and_constant_without_a_number_are_found(
@@ -31,20 +29,33 @@ def test_number_without_a_constant_and_constant_without_a_number_are_found(
     file = tmp_path / "own.yaml"
     file.write_text(changed, encoding="utf-8")
     values = Values(evaluation.load(str(file)))
-    assert values.unexplained() == ["lab.host_queue: 0 constants"]
-    assert values.unknown() == ["room for requests at a server: lab.no_such_queue"]
+    assert values.faults() == [
+        "'lab.host_queue' has no constant; it needs one.",
+        "The constant 'room for requests at a server' has 'lab.no_such_queue', which is no number "
+        "of the experiments.",
+    ]
 
 
 def test_numbers_are_those_of_profiles_and_scenarios() -> None:
     lines = {
         (name, kind): values
-        for name, values, kind, _ in constant_values.table(evaluation.load("farreach"))
+        for name, values, kind, _ in Values(evaluation.load("farreach")).table()
     }
     put = dict(profiles.figures(profiles.get("farreach-artefact")))["server.put.mean"]
     shown = lines["write at a server", "calibrated"]
     assert shown == f"`farreach-artefact`: `server.put` {put:g}"
     assert "`lab.hot_threshold` 20" in lines["hot key", "source"]
     assert "{outstanding: 256}" in lines["requests under way", "fitted"]
+    # Exp#8 sweeps the period, so that the base of its sweep is no value.
+    assert "`lab.snapshot_period` 10 or 4" in lines["snapshot period", "source"]
+
+
+def test_what_a_scenario_sweeps_is_no_constant() -> None:
+    found = evaluation.load("farreach")
+    (skew,) = (each for each in found.experiments if each.name == "farreach-skew")
+    only = found.model_copy(update={"experiments": [skew]})
+    assert "workload.zipf" not in Values(only).options
+    assert "workload.writes" in Values(only).options
 
 
 @pytest.mark.parametrize(

@@ -198,8 +198,8 @@ COMMON: tuple[Metric, ...] = (
     Metric(
         "dropped_frames",
         "Dropped frames",
-        "Frames that full queues of switches, servers and clients dropped; none in runs of "
-        "versions that did not count them.",
+        "Frames that full queues of switches, servers and clients dropped, until the measured "
+        "requests had ended; none in runs of versions that did not count them.",
         Sum(rack("dropped_frames")),
         unit="frames",
         sense="lower",
@@ -255,7 +255,7 @@ COMMON: tuple[Metric, ...] = (
         "Operations of an open loop that had arrived and waited to be sent when the measured part "
         "ended. They are discarded: they are neither lost nor in the latency. None in runs of "
         "versions that did not count them.",
-        Sum(client("discarded"), "after warm-up"),
+        Sum(client("discarded")),
         sense="lower",
         repeats="sum",
         column="queued ops",
@@ -267,7 +267,7 @@ COMMON: tuple[Metric, ...] = (
         "Operations never queued",
         "Operations of an open loop that arrived when the queue was full. They are neither lost "
         "nor in the latency.",
-        Sum(client("unsent"), "after warm-up"),
+        Sum(client("unsent")),
         sense="lower",
         repeats="sum",
         time="sum",
@@ -285,7 +285,7 @@ COMMON: tuple[Metric, ...] = (
     Metric(
         "retries",
         "Retries",
-        "Retransmitted requests.",
+        "Retransmitted requests of the measured part, not of the verification.",
         Sum(client("retries")),
         sense="lower",
         time="sum",

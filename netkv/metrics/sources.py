@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from netkv.model.report import RackSample
 
 Value: TypeAlias = bool | int | float | None
-Part: TypeAlias = Literal["measured", "after warm-up", "whole run"]
-"""The part of a run whose samples count."""
+Part: TypeAlias = Literal["measured", "load", "whole run"]
+"""The part of a run whose samples count; `load`: the measured part, and until the requests that are
+then under way have ended."""
 
 
 class Source:
@@ -51,7 +52,7 @@ class Sum(Source):
     """The sum of a count over the intervals."""
 
     reading: Reading
-    part: Part = "after warm-up"
+    part: Part = "load"
 
     def of_interval(self, sample: RackSample) -> Value:
         return self.reading(sample)  # type: ignore[no-any-return]  # a number
@@ -161,8 +162,8 @@ def _counts(part: Part, phase: str) -> bool:
     match part:
         case "measured":
             return phase == "measure"
-        case "after warm-up":
-            # Losses and retries before the measured part belong to the warm-up.
-            return phase != "warmup"
+        case "load":
+            # What is lost before and after belongs to the warm-up and the verification.
+            return phase in ("measure", "drain")
         case _:
             return True

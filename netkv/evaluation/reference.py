@@ -141,6 +141,8 @@ class Experiment(_Model):
     as_published: list[str] | None = None
     """Further changes with which it is run a second time, in the way the paper has measured (after
     the evaluation's `method`); None: only once."""
+    method: bool = False
+    """Whether the evaluation's `method` precedes its changes: a variant of one as published."""
     variant: bool = False
     """Whether it shows what a constant does to another experiment; its rows do not count."""
     control: bool = False
@@ -167,6 +169,13 @@ class Evaluation(_Model):
     """What the numbers of its profiles and scenarios rest on."""
     ledger: list[Entry] = Field(default_factory=list)
     """Every figure, table and quantified statement of the paper, in its order."""
+
+    def with_method(self, experiment: Experiment) -> Experiment:
+        """The experiment with all of its changes."""
+        if not experiment.method:
+            return experiment
+        changes = [*self.method, *experiment.changes]
+        return experiment.model_copy(update={"changes": changes, "method": False})
 
     def variants(self, experiment: Experiment) -> list[Experiment]:
         """The experiment, and as published if it is run so too, under a name of its own."""
@@ -217,7 +226,7 @@ def load(name: str) -> Evaluation:
     except ValidationError as error:
         raise UsageError(f"{as_path}: {_wrong(error)}") from error
     _check(found, as_path)
-    return found
+    return found.model_copy(update={"experiments": list(map(found.with_method, found.experiments))})
 
 
 def _check(evaluation: Evaluation, file: Path) -> None:

@@ -348,7 +348,7 @@ class LiveServers(LiveLinkedNode, nodes.Servers):
             rack.spec,
             rack.cabling,
             self._index,
-            rack.scheme.role(Servers),
+            rack.scheme.role(Servers, rack.spec.lab),
             rack.data(self.name),
             rack.shards.places(self.indices),
             self._slow,

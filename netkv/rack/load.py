@@ -25,7 +25,7 @@ def keyspace(spec: RackSpec, scheme: Scheme) -> dict[str, Any]:
 def load_config(spec: RackSpec, scheme: Scheme) -> dict[str, Any]:
     """Configuration of the load, live and simulated."""
     return {
-        "role": scheme.role(Client),
+        "role": scheme.role(Client, spec.lab),
         "clients": spec.lab.clients,
         "seed": spec.seed,
         "deadline_s": spec.deadline,

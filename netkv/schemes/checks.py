@@ -39,8 +39,8 @@ def check(scheme: Scheme, lab: GenericLab, workload: WorkloadSpec) -> None:
     # Roles need the engine, which takes time to load.
     from netkv import roles
 
-    roles.check("servers", scheme.role(Servers))
-    roles.check("clients", scheme.role(Client))
+    roles.check("servers", scheme.role(Servers, lab))
+    roles.check("clients", scheme.role(Client, lab))
     counters.check_counters(scheme, lab)
     options = scheme.options.of(lab)
     if isinstance(options, SwitchCache):

@@ -38,6 +38,10 @@ def _no_defines(lab: GenericLab) -> Mapping[str, str]:  # noqa: ARG001 (a fixed 
     return {}
 
 
+def _no_other_role(lab: GenericLab) -> str | None:  # noqa: ARG001 (a fixed signature)
+    return None
+
+
 def _never_stale(lab: GenericLab) -> float | None:  # noqa: ARG001 (a fixed signature)
     return None
 
@@ -93,6 +97,8 @@ class Host:
     `python:package.module:Class` (`netkv.roles`). Coordinators and cards have none."""
     card: Callable[[GenericLab], CardDesign] | None = None
     """Of cards: the design."""
+    other_role: Callable[[GenericLab], str | None] = _no_other_role
+    """The role in a lab whose options choose another one, with the same counters."""
 
 
 @dataclass(frozen=True)
@@ -166,9 +172,10 @@ class Scheme:
         """Whether its racks have nodes of this kind."""
         return any(host.kind is kind for host in self.hosts)
 
-    def role(self, kind: type[Node]) -> str:
-        """The protocol role of its hosts of this kind."""
-        return next(host.role for host in self.hosts if host.kind is kind)
+    def role(self, kind: type[Node], lab: GenericLab | None = None) -> str:
+        """The protocol role of its hosts of this kind, in this lab or in one with usual options."""
+        host = next(host for host in self.hosts if host.kind is kind)
+        return (lab is not None and host.other_role(lab)) or host.role
 
     @property
     def card(self) -> Callable[[GenericLab], CardDesign] | None:

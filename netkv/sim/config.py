@@ -106,7 +106,7 @@ def rack_config(
         "client": _host(profile.client, scale),
         "coordinator": _coordinator(spec, profile) if scheme.has(Coordinator) else None,
         "servers": {
-            "role": scheme.role(Servers),
+            "role": scheme.role(Servers, lab),
             "keys": spec.workload.keys,
             "value_size": size if isinstance(size, int) else size.model_dump(),
             "service_rate": lab.service_rate,

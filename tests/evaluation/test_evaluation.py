@@ -196,16 +196,19 @@ def test_method_of_a_paper_is_for_experiments_that_are_run_as_published(tmp_path
         "paper: P\ndocument: d.md\nmethod: [duration=3]\nexperiments:\n"
         f"- {{name: twice, title: T, source: s, scenario: quickstart, changes: [seed=2], "
         f"as_published: [warmup=1], {claims}}}\n"
-        f"- {{name: once, title: T, source: s, scenario: quickstart, {claims}}}\n",
+        f"- {{name: once, title: T, source: s, scenario: quickstart, {claims}}}\n"
+        f"- {{name: so, title: T, source: s, scenario: quickstart, method: true, "
+        f"changes: [seed=4], {claims}}}\n",
         encoding="utf-8",
     )
     known = evaluation.load(str(file))
-    twice, once = known.experiments
+    twice, once, so = known.experiments
     own, published = known.variants(twice)
     assert (own.name, own.changes) == ("twice", ["seed=2"])
     assert published.name == "twice-as-published"
     assert published.changes == ["seed=2", "duration=3", "warmup=1"]
     assert known.variants(once) == [once]
+    assert so.changes == ["duration=3", "seed=4"]
 
 
 @pytest.mark.parametrize("name", evaluation.names())
@@ -254,6 +257,18 @@ def test_data_has_every_point_with_every_seed(paper: str, name: str) -> None:
     known = evaluation.load(paper)
     for variant in known.variants(known.experiment(name)):
         check_points(variant)
+
+
+@pytest.mark.parametrize("paper", evaluation.names())
+def test_every_row_that_differs_has_a_cause(paper: str) -> None:
+    known = evaluation.load(paper)
+    for experiment in known.experiments:
+        if experiment.variant or experiment.control:
+            continue
+        data = [Measured.read(DATA, variant.name) for variant in known.variants(experiment)]
+        for row in evaluation.rows(experiment, *(each for each in data if each is not None)):
+            near = row.alike.verdict in (None, "near") and row.alike.holds is not False
+            assert near or row.claim.cause, f"{experiment.name}: {row.claim.name} {row.point}"
 
 
 def check_points(experiment: Experiment) -> None:

@@ -14,6 +14,12 @@ _MEASURED = Path(__file__).with_name("rocksdb.json")
 _WRITES_PER_SECOND = 70_400
 """Of a server of the artefact, calibrated on NoCache under inserts alone (benchmark/results: 1.115
 million operations/s at a normalised throughput of 15.83)."""
+_AWAITED_WRITE = 24.0
+"""Microseconds from a write to its answer, of DistReach's recovery on the same testbed: a C program
+writes 10,000 records one at a time (distreach/recover_tofino.c)."""
+_CLIENT_CABLE = 33.0
+"""Microseconds of cable and network stack at a client of the artefact, a Java program: calibrated
+on NoCache's latency at 200,000 operations/s in Exp#2, 90.4 us."""
 _MEMTABLE = 0.33
 """The part of a memtable that writes have filled, on average over the 10 s of an iteration: half of
 what YCSB A fills in that time. The artefact starts its servers anew for each iteration."""
@@ -42,12 +48,17 @@ def _of_artefact(testbed: Profile) -> Profile:
         "put": put,
         "delete": put,
     }
+    # What is left of an awaited write: four times a cable with the network stack of a C program,
+    # and two passes of the switch.
+    cable = (_AWAITED_WRITE - 1e6 / _WRITES_PER_SECOND - 2 * testbed.switch.latency) / 4
     times = {name: constant(round(cost, 2)) for name, cost in costs.items()}
     behind = round(read(*all_reads, behind=_MEMTABLE) - read(*all_reads), 2)
     return testbed.model_copy(
         update={
             "title": "FarReach's testbed at the rate of its artefact, 70,400 writes/s a server",
             "server": server.model_copy(update={**times, "behind_writes": behind}),
+            "server_link": testbed.server_link.model_copy(update={"delay": round(cable, 2)}),
+            "client_link": testbed.client_link.model_copy(update={"delay": _CLIENT_CABLE}),
         }
     )
 

@@ -27,6 +27,10 @@ def _defines(lab: GenericLab) -> Mapping[str, str]:
     return {} if NetCacheOptions.of(lab).compare_versions else {"COMPARE_VERSIONS": "false"}
 
 
+def _unawaited(lab: GenericLab) -> str | None:
+    return None if NetCacheOptions.of(lab).await_updates else "netcache-unawaited"
+
+
 SCHEME = Scheme(
     name="netcache",
     about=About(
@@ -36,7 +40,7 @@ SCHEME = Scheme(
         summary="Write-through cache of hot records in the switch.",
     ),
     programs=P4Programs("netcache/netcache.p4", defines=_defines),
-    hosts=(Host(Client, PLAIN), Host(Servers, "netcache")),
+    hosts=(Host(Client, PLAIN), Host(Servers, "netcache", other_role=_unawaited)),
     traits=Traits(caches=True),
     control_plane=_control_plane,
     options=NetCacheOptions,

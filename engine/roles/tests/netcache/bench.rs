@@ -191,6 +191,13 @@ impl<P: Behind> Bench<P> {
 impl Bench<NetCache> {
     /// A bench with the key cached and valid.
     pub fn cached() -> Self {
+        Self::cached_behind()
+    }
+}
+
+impl<P: Behind> Bench<P> {
+    /// The same with another server.
+    pub fn cached_behind() -> Self {
         let mut bench = Self::new();
         bench.insert(GENERATION, 0b1111);
         let install = bench.control(Op::Install, GENERATION);

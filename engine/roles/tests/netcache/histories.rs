@@ -4,7 +4,7 @@
 use crate::common::seeds;
 use crate::world::{MICROSECOND, Network, World};
 use netkv_roles::kits::plain::Plain;
-use netkv_roles::netcache::NetCache;
+use netkv_roles::netcache::{NetCache, NetCacheUnawaited};
 use netkv_roles::{
     Client as _, ClientConfig, ClientCounts, LoadClient as _, MILLISECOND, Nanos, SECOND,
     Server as _,
@@ -99,6 +99,21 @@ fn no_write_is_lost_and_no_read_is_stale_in_a_lossy_network() {
         // The test must exercise these paths.
         assert!(sum.hits > 1000 && sum.lost > 1000 && sum.not_found > 1000, "{sum:?}");
         assert!(outgrown > 100 && installs > 1000 && slow > 1000);
+    }
+}
+
+#[test]
+fn updates_that_are_not_awaited_lose_no_write_and_make_no_read_stale() {
+    let mut sum = ClientCounts::default();
+    for seed in seeds(500) {
+        let mut world = world::<NetCacheUnawaited>(seed, Network::LOSSY);
+        world.start();
+        world.run_until(15 * MILLISECOND, |_| false);
+        let (_, counts) = finish(seed, world);
+        add(&mut sum, &counts);
+    }
+    if std::env::var("NETKV_SEED").is_err() {
+        assert!(sum.hits > 300 && sum.lost > 300, "{sum:?}");
     }
 }
 

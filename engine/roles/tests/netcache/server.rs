@@ -4,7 +4,7 @@
 use crate::bench::{Bench, GENERATION};
 use netkv_roles::kits::plain::{self, Plain};
 use netkv_roles::kits::single_key::{Server, ServerConfig};
-use netkv_roles::netcache::{self, NetCache};
+use netkv_roles::netcache::{self, NetCache, NetCacheUnawaited};
 use netkv_roles::{Actions, SECOND, Server as _, StoreResult};
 
 use crate::world::{Behind, server_config};
@@ -147,6 +147,48 @@ fn writes_of_an_evicted_key_are_fast_again() {
         bench.arrive(&write);
         assert!(bench.has_sent(Op::PutReply) && !bench.has_sent(Op::Invalidate));
     }
+}
+
+#[test]
+fn an_update_may_be_sent_once_and_hold_no_write() {
+    let mut bench = Bench::<NetCacheUnawaited>::cached_behind();
+    let write = bench.request(Op::Put, 1, 1);
+    bench.arrive(&write);
+    let lost = bench.take(Op::Update);
+    assert_eq!(bench.server.busy_keys(), 0, "nothing waits for its answer");
+    bench.pass_time(SECOND);
+    assert!(!bench.has_sent(Op::Update), "it is not sent again");
+    assert_eq!(bench.hit(), None, "so the entry is invalid");
+    let read = bench.request(Op::Get, 2, 1);
+    bench.arrive(&read);
+    assert!(!bench.has_sent(Op::Update), "reads do not fill it either");
+    let write = bench.request(Op::Put, 1, 2);
+    bench.arrive(&write);
+    let late = bench.pass(&lost);
+    bench.arrive(&late);
+    assert_eq!(bench.hit(), None, "the late one is of another version");
+    bench.run();
+    assert_eq!((bench.stored(), bench.hit()), (Some((1, 2)), Some((1, 2))));
+    assert_eq!(bench.server.stats().unexpected, 0, "answers are expected, and not used");
+    let evicted = bench.control(Op::Evicted, GENERATION);
+    bench.arrive(&evicted);
+    assert_eq!(bench.server.cached_keys(), 0);
+}
+
+#[test]
+fn the_first_update_of_an_entry_is_awaited_by_all_servers() {
+    let mut bench = Bench::<NetCacheUnawaited>::new();
+    bench.insert(GENERATION, 0b1111);
+    let install = bench.control(Op::Install, GENERATION);
+    bench.arrive(&install);
+    while !bench.has_sent(Op::Update) {
+        assert!(bench.run_one());
+    }
+    bench.take(Op::Update);
+    bench.pass_time(SECOND);
+    bench.run();
+    assert_eq!(bench.status(Op::InstallReply), Some(Status::Ok));
+    assert_eq!(bench.hit(), Some(INITIAL));
 }
 
 #[test]

@@ -6,8 +6,7 @@ use std::collections::BinaryHeap;
 use netkv_roles::kits::plain::{Client, Plain};
 use netkv_roles::kits::single_key::server::Protocol;
 use netkv_roles::kits::single_key::{Server, ServerConfig};
-use netkv_roles::kits::write_through::Config;
-use netkv_roles::netcache::NetCache;
+use netkv_roles::kits::write_through::{Config, Layers, WriteThrough};
 use netkv_roles::{
     Actions, Backoff, Client as _, ClientConfig, LoadClient as _, MILLISECOND, MemoryStore, Nanos,
     Server as _,
@@ -87,7 +86,7 @@ impl Behind for Plain {
     }
 }
 
-impl Behind for NetCache {
+impl<L: Layers> Behind for WriteThrough<L> {
     const CACHES: bool = true;
 
     fn settings(usual: ServerConfig<Config>) -> ServerConfig<Config> {

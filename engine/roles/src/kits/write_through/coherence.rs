@@ -324,15 +324,31 @@ impl<L: Layers> Server<L> {
         }
         match value {
             Some(value) if !pending.is_none() => {
+                let awaited = L::AWAITS_UPDATES || install.is_some();
                 self.set_step(key, Step::Updating { pushes, pending, value, install });
                 self.send_all(pending, out);
+                if !awaited {
+                    self.end_unawaited(key);
+                }
             }
             Some(value) => self.recycle(value),
             None => {}
         }
     }
 
+    /// The UPDATEs of `key` are sent, and nothing waits for their answers.
+    fn end_unawaited(&mut self, key: &Key) {
+        let Some(Step::Updating { pending, value, .. }) = self.take_step(key) else { return };
+        for request in Layer::ALL.into_iter().filter_map(|layer| pending[layer]) {
+            self.protocol.pending.close(request);
+        }
+        self.recycle(value);
+    }
+
     pub(super) fn on_update_reply(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
+        if !L::AWAITS_UPDATES && self.protocol.pending.get(frame.request()).is_none() {
+            return;
+        }
         if let Some(layer) = self.answered(now, frame, Op::Update) {
             self.end_update(now, &frame.key(), layer, frame.status(), out);
         }

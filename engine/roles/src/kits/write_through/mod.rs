@@ -8,7 +8,8 @@
 //!    invalidates the entry itself (INVALIDATE) and applies the write when the switch has answered.
 //! 2. A value is pushed (UPDATE) with the version of the write or INVALIDATE that invalidated the
 //!    entry, and sent again until answered. One version is never pushed with two values. While
-//!    INVALIDATE or UPDATE are under way, further writes of the key wait.
+//!    INVALIDATE or UPDATE are under way, further writes of the key wait. (A scheme may send the
+//!    UPDATE of a write once and await nothing: [`Layers::AWAITS_UPDATES`].)
 //! 3. A record of an entry is made only from the cache metadata in the reply to an INVALIDATE. It
 //!    is dropped when the switch answers "not cached", or the controller reports the eviction.
 //! 4. A read has cache metadata if the entry is invalid. If its version is newer than the last

@@ -21,6 +21,11 @@ pub trait Layers: Debug + Default + Send + Sync + Sized + 'static {
     /// The layers that have entries.
     const LAYERS: &'static [Layer] = &[Layer::Lower];
 
+    /// Whether an UPDATE after a write is sent again until it is answered, while further writes of
+    /// the key wait. If not, it is sent once: the entry stays invalid if it is lost, until the next
+    /// write. The first UPDATE of an entry is always awaited, since the controller waits for it.
+    const AWAITS_UPDATES: bool = true;
+
     /// The server has started at `now`; it may set timers.
     fn on_start(_server: &mut Server<Self>, _now: Nanos) {}
 

@@ -292,7 +292,9 @@ class LiveRack(RackOfNodes):
 
     def external_clients(self) -> list[dict[str, Any]]:
         """Configurations of external clients (`netkv.client`), one for each slot."""
-        return cabling.external_client_configs(self.spec, self.cabling, self.scheme.role(Client))
+        return cabling.external_client_configs(
+            self.spec, self.cabling, self.scheme.role(Client, self.spec.lab)
+        )
 
     async def wipe_shards(self, servers: Iterable[int]) -> None:
         """Deletes the records of these servers in Redis; raises `NetkvError`."""

@@ -39,6 +39,14 @@ fn world<P: Behind>(seed: u64, network: Network) -> World<P> {
     world
 }
 
+/// A rack after 15 ms in a lossy network, and what its checks of the end counted.
+fn lossy<P: Behind>(seed: u64) -> (World<P>, ClientCounts) {
+    let mut world = world::<P>(seed, Network::LOSSY);
+    world.start();
+    world.run_until(15 * MILLISECOND, |_| false);
+    finish(seed, world)
+}
+
 /// Stops network faults, lets all requests end, reads back every key, and checks the results.
 fn finish<P: Behind>(seed: u64, mut world: World<P>) -> (World<P>, ClientCounts) {
     world.network = Network::RELIABLE;
@@ -85,10 +93,7 @@ fn no_write_is_lost_and_no_read_is_stale_in_a_lossy_network() {
     let mut sum = ClientCounts::default();
     let (mut outgrown, mut installs, mut slow) = (0, 0, 0);
     for seed in seeds(1500) {
-        let mut world = world::<NetCache>(seed, Network::LOSSY);
-        world.start();
-        world.run_until(15 * MILLISECOND, |_| false);
-        let (world, counts) = finish(seed, world);
+        let (world, counts) = lossy::<NetCache>(seed);
         add(&mut sum, &counts);
         outgrown += world.controller.outgrown;
         installs += world.controller.installs;
@@ -106,11 +111,7 @@ fn no_write_is_lost_and_no_read_is_stale_in_a_lossy_network() {
 fn updates_that_are_not_awaited_lose_no_write_and_make_no_read_stale() {
     let mut sum = ClientCounts::default();
     for seed in seeds(500) {
-        let mut world = world::<NetCacheUnawaited>(seed, Network::LOSSY);
-        world.start();
-        world.run_until(15 * MILLISECOND, |_| false);
-        let (_, counts) = finish(seed, world);
-        add(&mut sum, &counts);
+        add(&mut sum, &lossy::<NetCacheUnawaited>(seed).1);
     }
     if std::env::var("NETKV_SEED").is_err() {
         assert!(sum.hits > 300 && sum.lost > 300, "{sum:?}");
@@ -161,10 +162,7 @@ fn a_server_that_fails_and_restarts_undoes_nothing() {
 #[test]
 fn no_write_is_lost_without_a_cache() {
     for seed in seeds(200) {
-        let mut world = world::<Plain>(seed, Network::LOSSY);
-        world.start();
-        world.run_until(15 * MILLISECOND, |_| false);
-        let (world, counts) = finish(seed, world);
+        let (world, counts) = lossy::<Plain>(seed);
         assert_eq!((counts.hits, world.controller.installs), (0, 0));
     }
 }

@@ -285,7 +285,7 @@ COMMON: tuple[Metric, ...] = (
     Metric(
         "retries",
         "Retries",
-        "Retransmitted requests of the measured part, not of the verification.",
+        "Retransmitted requests; of a run, those until its measured requests had ended.",
         Sum(client("retries")),
         sense="lower",
         time="sum",

@@ -22,13 +22,9 @@ _STAYS = re.compile(r"\s*(?:\||#|<!--|>|\[[^]]+\]:|$)")
 
 
 def documents() -> list[Path]:
-    """The documents whose lines end at 100 columns: not the generated ones, not the evaluations."""
+    """The documents whose lines end at 100 columns: all but the generated ones."""
     found = sorted((ROOT / "docs").rglob("*.md"))
-    return [ROOT / "CHANGELOG.md"] + [
-        path
-        for path in found
-        if path.name not in GENERATED and not path.name.endswith("-evaluation.md")
-    ]
+    return [ROOT / "CHANGELOG.md"] + [path for path in found if path.name not in GENERATED]
 
 
 def wrapped(text: str) -> str:

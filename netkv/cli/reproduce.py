@@ -408,7 +408,7 @@ def _row(row: Row) -> dict[str, Any]:
         "at": row.point,
         "paper": row.reported,
         "artefact": row.listed,
-        "kind": row.kind,
+        "kind": row.alike.kind,
         **asdict(row.measured),
         **asdict(row.by_seed),
         "as_published": None

@@ -91,6 +91,8 @@ class Claim(_Model):
     kind: Kind | dict[Point, Kind] = "predicted"
     """What netkv's figures are worth, by value of `along` where they differ in that; those points
     that it does not name are predicted."""
+    kind_as_published: Kind | dict[Point, Kind] | None = None
+    """The same, of the figures as published, if that is another."""
     unlike: str | None = None
     """What the paper's figures measure, if that is another quantity of the same name: then there is
     no difference to them."""
@@ -109,9 +111,12 @@ class Claim(_Model):
         found = list(thresholds.compile_quantity(self.quantity).metrics())
         return len({scheme for scheme, _ in found}) == 2 and len({name for _, name in found}) == 1
 
-    def kind_at(self, point: Any) -> Kind:
-        """The kind of its row at a point of `along`."""
-        return self.kind.get(point, "predicted") if isinstance(self.kind, dict) else self.kind
+    def kind_at(self, point: Any, as_published: bool = False) -> Kind:
+        """The kind of its figure at a point of `along`."""
+        kind = self.kind
+        if as_published and self.kind_as_published is not None:
+            kind = self.kind_as_published
+        return kind.get(point, "predicted") if isinstance(kind, dict) else kind
 
     @property
     def quantities(self) -> tuple[str, ...]:

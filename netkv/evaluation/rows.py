@@ -51,6 +51,8 @@ class Judged:
     """On the difference; None without one."""
     holds: bool | None = None
     """Whether the paper's words hold; None without words."""
+    kind: Kind = "predicted"
+    """What netkv's figure is worth."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,6 @@ class Row:
     """As `measured`, run in the way the paper has measured; None if it was not."""
     as_published: Judged = Judged()
     """`published` beside the paper."""
-
-    @property
-    def kind(self) -> Kind:
-        """What netkv's figure is worth."""
-        return self.claim.kind_at(self.point)
 
     @property
     def alike(self) -> Judged:
@@ -122,7 +119,9 @@ def rows(
 def _beside(row: Row, published: Row | None) -> Row:
     if published is None:
         return row
-    return replace(row, published=published.measured, as_published=published.by_seed)
+    kind = row.claim.kind_at(row.point, as_published=True)
+    judged = replace(published.by_seed, kind=kind)
+    return replace(row, published=published.measured, as_published=judged)
 
 
 def _rows(claim: Claim, measured: Measured) -> list[Row]:
@@ -145,7 +144,8 @@ def _judged(claim: Claim, found: Sequence[tuple[Any, Mapping[int, float]]]) -> l
     made = []
     for at, ((point, _), each) in enumerate(zip(found, spreads, strict=True)):
         row = Row(claim, point, claim.reported(point), claim.listed(point), each)
-        made.append(replace(row, by_seed=_judge(row, each.mean, along, at)))
+        judged = replace(_judge(row, each.mean, along, at), kind=claim.kind_at(point))
+        made.append(replace(row, by_seed=judged))
     return made
 
 

@@ -143,7 +143,7 @@ def _score(found: Iterable[tuple[Row, Judged]]) -> Score:
         _near((row, judged) for row, judged in numbers if _in_text(row)),
         Count(len(said), sum(said)),
         sum(judged.verdict == "direction" for _, judged in numbers),
-        _near((row, judged) for row, judged in numbers if row.kind == "predicted"),
+        _near((row, judged) for row, judged in numbers if judged.kind == "predicted"),
         Count(len(numbers), sum(_is_near_moved(judged) for _, judged in numbers)),
     )
 

@@ -93,7 +93,7 @@ def verdict(row: Row, judged: Judged) -> Cell:
         text = "holds" if judged.holds else "does not hold"
     else:
         text = ""
-    return Cell(text, judged, _KINDS[row.kind])
+    return Cell(text, judged, _KINDS[judged.kind])
 
 
 def reported(value: Reported | None, digits: int) -> str:

@@ -319,7 +319,7 @@ def _csv(rows: Sequence[Row]) -> str:
         reported = row.reported if isinstance(row.reported, str | float | int) else None
         if isinstance(row.reported, tuple):
             reported = f"{row.reported[0]} to {row.reported[1]}"
-        cells = [row.claim.name, row.point, reported, row.listed, row.kind]
+        cells = [row.claim.name, row.point, reported, row.listed, row.alike.kind]
         for found, judged in ((row.measured, row.by_seed), (row.published, row.as_published)):
             if found is None:
                 cells += [None] * len(spread)

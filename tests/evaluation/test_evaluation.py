@@ -182,6 +182,18 @@ def test_the_papers_words_are_claims_and_figures_have_kinds() -> None:
     assert document.markdown(unlike, "command").count("| another quantity: with ssh |") == 3
 
 
+def test_a_figure_as_published_may_be_of_another_kind() -> None:
+    data = EXPERIMENT.model_dump()
+    claim = data["claims"][0] | {"kind": "calibrated", "kind_as_published": {0.99: "fixed"}}
+    experiment = Experiment.model_validate({**data, "claims": [claim]})
+    figures = measured({0.9: [2.0, 2.0], 0.99: [5.0, 5.0]})
+    first, second, _ = evaluation.rows(experiment, figures, figures)
+    assert [row.by_seed.kind for row in (first, second)] == ["calibrated"] * 2
+    assert [row.as_published.kind for row in (first, second)] == ["predicted", "fixed"]
+    score = scores.of_rows([first, second])
+    assert (score.by_seed.predicted, score.published.predicted) == (Count(), Count(1, 1))
+
+
 def test_negative_control_of_the_scoreboard_moves_the_papers_figures() -> None:
     found = evaluation.rows(EXPERIMENT, measured({0.9: [2.0, 2.0], 0.99: [5.0, 5.0]}))
     score = scores.of_rows(found).alike

@@ -140,7 +140,7 @@ def _row(row: Row) -> ClaimRow:
         at=row.point,
         paper=reported(row.reported, row.claim.digits),
         artefact=row.listed,
-        kind=row.kind,
+        kind=row.alike.kind,
         unlike=row.claim.unlike,
         cause=row.claim.cause,
         cause_shown_by=row.claim.cause_shown_by,

@@ -45,7 +45,7 @@ def test_numbers_are_those_of_profiles_and_scenarios() -> None:
     shown = lines["write at a server", "calibrated"]
     assert shown == f"`farreach-artefact`: `server.put` {put:g}"
     assert "`lab.hot_threshold` 20" in lines["hot key", "source"]
-    assert "{outstanding: 256}" in lines["requests under way", "fitted"]
+    assert "{outstanding: 1024}" in lines["requests under way", "source"]
     # Exp#8 sweeps the period, so that the base of its sweep is no value.
     assert "`lab.snapshot_period` 10 or 4" in lines["snapshot period", "source"]
 

@@ -32,21 +32,20 @@ export PATH := $(dir $(abspath $(UV))):$(PATH)
 export CARGO_TERM_COLOR ?= auto
 export CARGO_INCREMENTAL ?= 0
 
-.PHONY: help setup demo lint-web screenshots test packet-tests test-engine test-python test-fast lint fmt bench bench-compare docs docs-site wheel wheels clean tools test-tools
+.NOTPARALLEL:
+.PHONY: help setup ready demo lint-web screenshots test packet-tests test-engine test-python test-fast lint fmt bench bench-compare docs docs-site wheel wheels clean tools test-tools
 
 help: ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+setup: tools $(VENV)/.engine ready ## Install everything that netkv needs; leaves .venv/bin/netkv
+
 # Byte code is written here, because Python may not be allowed to write it later
 # (PYTHONDONTWRITEBYTECODE); then each command would compile some hundred modules again. The first
 # list of scenarios reads them all, and keeps what the next ones show.
-define GET_READY
-@$(BIN)/python -m compileall -q netkv
-@$(BIN)/netkv scenario list >/dev/null
-endef
-
-setup: tools $(VENV)/.engine ## Install everything that netkv needs; leaves .venv/bin/netkv
-	$(GET_READY)
+ready:
+	@$(BIN)/python -m compileall -q netkv
+	@$(BIN)/netkv scenario list >/dev/null
 
 tools:
 	@[ -e $(VENV)/.engine -o -e $(VENV)/.quick-engine ] || echo "==> 1 of 3: checking the tools: Python, Rust, a C compiler, uv (seconds)"
@@ -80,8 +79,7 @@ $(VENV)/.quick-engine: PROFILE := quick
 $(VENV)/.quick-engine: BUILDING := a minute or two; 'make setup' builds one that simulates faster
 
 # The first look does not wait for the optimized engine.
-demo: tools $(firstword $(wildcard $(VENV)/.engine) $(VENV)/.quick-engine) ## Run NetCache against NoCache and show the comparison
-	$(GET_READY)
+demo: tools $(firstword $(wildcard $(VENV)/.engine) $(VENV)/.quick-engine) ready ## Run NetCache against NoCache and show the comparison
 	@echo "==> netkv scenario run quickstart"
 	@$(BIN)/netkv scenario run quickstart
 
@@ -121,23 +119,17 @@ test: setup test-tools test-engine test-python ## Set up, then run every test
 packet-tests: setup ## Write the packet tests of the P4 programs for the engine's tests
 	@$(BIN)/python -m tests.p4programs.write
 
-# What compiles gives way to tests of racks that wait for the clock, if both run at once (.ci/run).
-GIVING_WAY := nice -n 10
-
-ENGINE_TESTS := $(CARGO) test -q --locked --profile testing --manifest-path $(MANIFEST) --workspace --exclude netkv-python --tests
-
 test-engine: packet-tests
 	@echo "==> engine tests"
-	@$(GIVING_WAY) $(ENGINE_TESTS) --no-run
-	@$(ENGINE_TESTS)
+	@$(CARGO) test -q --locked --profile testing --manifest-path $(MANIFEST) --workspace --exclude netkv-python --tests
 
 # A file's tests stay in one process: they share racks and servers. Many tests wait for a rack more
-# than they compute, so two more processes than cores keep the cores busy. A rack has up to ten
+# than they compute, so one more process than cores keeps the cores busy. A rack has up to ten
 # processes of its own, so there are at most four.
-TEST_PROCESSES ?= $(shell n=$$(nproc); echo $$((n < 2 ? 3 : 4)))
+TEST_PROCESSES ?= $(shell n=$$(nproc); echo $$((n < 3 ? n + 1 : 4)))
 PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
-test-python: setup test-tools packet-tests
+test-python:
 	@echo "==> system tests, $(TEST_PROCESSES) at a time"
 	@$(PYTEST)
 
@@ -152,7 +144,7 @@ lint: setup lint-web ## Check style and types
 	@$(BIN)/python -m tests.docs_site check
 	@$(BIN)/mypy
 	@cd engine && $(CARGO) fmt --all --check && $(FORMAT_ROLES) --check
-	@$(GIVING_WAY) $(CARGO) clippy -q --locked --profile testing --manifest-path $(MANIFEST) --workspace --all-targets -- -D warnings
+	@$(CARGO) clippy -q --locked --profile testing --manifest-path $(MANIFEST) --workspace --all-targets -- -D warnings
 
 fmt: setup $(WEB_TOOLS)/.installed ## Format everything
 	@$(BIN)/ruff check --fix-only . ; $(BIN)/ruff format .

@@ -68,14 +68,14 @@ impl Part {
             let link = self.nodes.switches.link(switch, port);
             let is_sent = if link == NO_LINK {
                 false
-            } else if passes == 0 && self.nodes.switches.leaving(switch) == 0 {
+            } else if passes == 0 && self.nodes.switches.leaving(switch, port) == 0 {
                 self.put_bytes(link, at, bytes)
             } else if let Some(frame) = self.timeline.frames.add(bytes) {
                 // A link takes frames in the order in which they are put on it, so a recirculated
-                // frame is put on it when it leaves, and until then so are all frames that may
-                // leave after it.
+                // frame is put on it when it leaves, and until then so are all frames for the same
+                // link, which may leave after it.
                 self.timeline.queue.push(at, Event::Leave { switch, port, frame });
-                self.nodes.switches.will_leave(switch);
+                self.nodes.switches.will_leave(switch, port);
                 true
             } else {
                 false
@@ -88,7 +88,7 @@ impl Part {
 
     /// Sends a frame of which [`Part::send_output`] has made an event.
     pub fn leave(&mut self, switch: u16, port: u16, frame: FrameId) {
-        self.nodes.switches.has_left(switch);
+        self.nodes.switches.has_left(switch, port);
         if self.nodes.switches.is_up(switch) {
             self.put(self.nodes.switches.link(switch, port), self.timeline.now, frame);
         } else {

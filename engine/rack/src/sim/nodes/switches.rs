@@ -23,8 +23,8 @@ struct Node {
     /// Incremented at each stop; messages to and from an earlier incarnation are discarded.
     incarnation: u16,
     unrouted: u64,
-    /// Frames that an event will put on a link.
-    leaving: u32,
+    /// Frames that an event will put on the link of each port.
+    leaving: Box<[u32; PORTS]>,
 }
 
 pub struct Switches(Vec<Node>);
@@ -38,7 +38,7 @@ impl Switches {
             up: true,
             incarnation: 0,
             unrouted: 0,
-            leaving: 0,
+            leaving: Box::new([0; PORTS]),
         };
         Self(config.switches.iter().map(node).collect())
     }
@@ -84,21 +84,21 @@ impl Switches {
         self.node(switch).links.get(usize::from(port)).copied().unwrap_or(NO_LINK)
     }
 
-    /// Frames of a switch that an event will put on a link: [`Switches::will_leave`] and
-    /// [`Switches::has_left`] count them.
+    /// Frames that an event will put on the link of a port: [`Switches::will_leave`] and
+    /// [`Switches::has_left`] count them. A port with a link is valid.
     #[inline]
-    pub fn leaving(&self, switch: u16) -> u32 {
-        self.node(switch).leaving
+    pub fn leaving(&self, switch: u16, port: u16) -> u32 {
+        self.node(switch).leaving[usize::from(port)]
     }
 
-    /// An event will put a frame of the switch on a link.
-    pub fn will_leave(&mut self, switch: u16) {
-        self.node_mut(switch).leaving += 1;
+    /// An event will put a frame on the link of a port.
+    pub fn will_leave(&mut self, switch: u16, port: u16) {
+        self.node_mut(switch).leaving[usize::from(port)] += 1;
     }
 
     /// The event has put the frame on its link.
-    pub fn has_left(&mut self, switch: u16) {
-        self.node_mut(switch).leaving -= 1;
+    pub fn has_left(&mut self, switch: u16, port: u16) {
+        self.node_mut(switch).leaving[usize::from(port)] -= 1;
     }
 
     /// A frame was for a port without a cable.

@@ -234,7 +234,7 @@ def test_the_points_of_a_paper_are_points_of_its_scenario(name: str) -> None:
             if claim.along is None:
                 continue
             swept = scenario.sweep[claim.along]
-            for values in (claim.paper, claim.artefact):
+            for values in (claim.paper, claim.artefact, claim.kind, claim.kind_as_published):
                 named = values if isinstance(values, dict) else {}
                 assert set(named) <= {*swept, MEAN}, f"{experiment.name}: {claim.name}"
 

@@ -33,7 +33,7 @@ export CARGO_TERM_COLOR ?= auto
 export CARGO_INCREMENTAL ?= 0
 
 .NOTPARALLEL:
-.PHONY: help setup ready demo lint-web screenshots test packet-tests test-engine test-python test-fast lint fmt bench bench-compare docs docs-site wheel wheels clean tools test-tools
+.PHONY: test-slurm help setup ready demo lint-web screenshots test packet-tests test-engine test-python test-fast lint fmt bench bench-compare docs docs-site wheel wheels clean tools test-tools
 
 help: ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,9 +100,11 @@ lint-web: setup $(WEB_TOOLS)/.installed
 	@$(WEB_TOOLS)/.bin/tsc -p tests/web/tsconfig.json
 
 test-tools: $(WEB_TOOLS)/.installed
-	@$(call has,chromium) || $(APT_INSTALL) "tests of the dashboard" chromium
+	@$(call has,chromium-headless-shell) || $(APT_INSTALL) "tests of the dashboard" chromium-headless-shell
 	@$(call has,redis-server redis-benchmark memcached) || $(APT_INSTALL) \
 	    "tests of the back end 'redis' and of the benchmarks" redis-server redis-tools memcached
+	@compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null || $(call has,postgres initdb) || \
+	    $(APT_INSTALL) "tests of run stores on a server" postgresql
 	@$(call has,ip ping iperf3 ethtool tcpdump) || $(APT_INSTALL) \
 	    "tests of switches between interfaces" iproute2 iputils-ping iperf3 ethtool tcpdump
 	@$(call has,linux.uml qemu-system-x86_64 /bin/busybox) || $(APT_INSTALL) \
@@ -133,18 +135,25 @@ test-python:
 	@echo "==> system tests, $(TEST_PROCESSES) at a time"
 	@$(PYTEST)
 
+test-slurm: setup ## Run the tests that need a real SLURM, as root
+	@$(call has,slurmctld slurmd munged) || $(APT_INSTALL) "a SLURM of one node" slurm-wlm munge
+	@$(PYTEST) -q -n 0 tests/executors/test_slurm.py
+
 test-fast: setup ## Run the tests that need no live rack, in minutes
 	@$(PYTEST) -q -m "not live and not slow"
 
-# clippy has the profile of the engine's tests, so that build scripts and macros are built once.
+# clippy has the profile of the engine's tests, so that build scripts and macros are built once. The
+# checks of Python take one core; clippy works beside them, and its words come last.
 lint: setup lint-web ## Check style and types
-	@$(BIN)/ruff check . .ci/engine && $(BIN)/ruff format --check . .ci/engine
-	@$(BIN)/lint-imports --no-cache --no-logo
-	@$(BIN)/python -m tests.rust_modules
-	@$(BIN)/python -m tests.docs_site check
-	@$(BIN)/mypy
-	@cd engine && $(CARGO) fmt --all --check && $(FORMAT_ROLES) --check
-	@$(CARGO) clippy -q --locked --profile testing --manifest-path $(MANIFEST) --workspace --all-targets -- -D warnings
+	@said=$$(mktemp); trap 'kill $$! 2>/dev/null || true; rm -f $$said' EXIT; \
+	$(CARGO) clippy -q --locked --profile testing --manifest-path $(MANIFEST) --workspace --all-targets -- -D warnings >$$said 2>&1 & \
+	$(BIN)/ruff check . .ci/engine; $(BIN)/ruff format --check . .ci/engine; \
+	$(BIN)/lint-imports --no-cache --no-logo; \
+	$(BIN)/python -m tests.rust_modules; \
+	$(BIN)/python -m tests.docs_site check; \
+	$(BIN)/mypy; \
+	( cd engine; $(CARGO) fmt --all --check; $(FORMAT_ROLES) --check ); \
+	wait $$! || { cat $$said >&2; exit 1; }
 
 fmt: setup $(WEB_TOOLS)/.installed ## Format everything
 	@$(BIN)/ruff check --fix-only . ; $(BIN)/ruff format .

@@ -34,6 +34,13 @@ class WorkerProcess:
         self._process.start()
         theirs.close()
 
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        pid = self._process.pid
+        assert pid is not None, "it was started"
+        return pid
+
     def send(self, message: Any) -> None:
         """Sends a message. If the process has ended, the next `recv` of the pipe reports it."""
         with contextlib.suppress(ConnectionError):

@@ -11,7 +11,7 @@ from netkv.live.bmv2 import toolchain
 PACKAGES = {
     "c++": "g++",
     "cc": "gcc",
-    "chromium": "chromium",
+    "chromium-headless-shell": "chromium-headless-shell",
     "ethtool": "ethtool",
     "ip": "iproute2",
     "iperf3": "iperf3",
@@ -23,6 +23,7 @@ PACKAGES = {
     "redis-benchmark": "redis-tools",
     "redis-cli": "redis-tools",
     "redis-server": "redis-server",
+    "setpriv": "util-linux",
     "tcpdump": "tcpdump",
     "unshare": "util-linux",
     "/bin/busybox": "busybox-static",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from starlette.routing import Match
-from starlette.types import ASGIApp, Scope
+from starlette.routing import Match, Router
+from starlette.types import Receive, Scope, Send
 
 from netkv import __version__
 from netkv.api import description, pages, problems
@@ -58,22 +59,41 @@ _ROUTES = (
 )
 
 
-class _Application(FastAPI):
-    """An application behind a guard, which sees every response, those to exceptions included."""
+class Application:
+    """The application of one server: its parts and its guard, in front of the routes."""
 
-    access = Access()
+    def __init__(self, context: Context, access: Access) -> None:
+        self.context = context
+        self._shared = application()
+        # In front of FastAPI's own middleware, it sees responses to exceptions, too.
+        self._guard = Guard(self._shared, access, self._serves)
+        self._router = Router(lifespan=self._lifespan)
 
-    def build_middleware_stack(self) -> ASGIApp:
-        return Guard(super().build_middleware_stack(), self.access, self._serves)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Start and end with the server, and answer its requests."""
+        if scope["type"] == "lifespan":
+            await self._router.lifespan(scope, receive, send)
+        elif scope["type"] == "http":
+            scope.setdefault("state", {})["context"] = self.context
+            await self._guard(scope, receive, send)
+
+    @asynccontextmanager
+    async def _lifespan(self, _app: object) -> AsyncIterator[None]:
+        self.context.jobs.start()
+        yield
+        self.context.closing.set()
+        self.context.labs.close()
+        self.context.checks.close()
+        await asyncio.to_thread(self.context.jobs.close)
 
     def _serves(self, scope: Scope) -> bool:
         """Whether there is this method of this path."""
-        return any(route.matches(scope)[0] is Match.FULL for route in self.routes)
+        return any(route.matches(scope)[0] is Match.FULL for route in self._shared.routes)
 
 
 def create_app(
     store: Store, closing: asyncio.Event | None = None, access: Access | None = None
-) -> FastAPI:
+) -> Application:
     """The application for a store. Event streams end when `closing` is set.
 
     `access`: which requests are accepted; by default those of a server on 127.0.0.1.
@@ -85,18 +105,14 @@ def create_app(
     feed = Feed(store, queue, labs_feed, closing)
     guarded = access.token is not None
     checks = Sandbox(waiting=MAX_WAITING_CHECKS, keeps=True)
-    context = Context(store, queue, feed, labs_feed, closing, checks, guarded)
+    return Application(Context(store, queue, feed, labs_feed, closing, checks, guarded), access)
 
-    @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        queue.start()
-        yield
-        context.closing.set()
-        context.labs.close()
-        checks.close()
-        await asyncio.to_thread(queue.close)
 
-    app = _Application(
+@cache
+def application() -> FastAPI:
+    """The routes. They take long to build, so all servers of the process share them: what belongs
+    to one server comes with each request."""
+    app = FastAPI(
         title="netkv",
         version=__version__,
         summary="A testbed for in-network acceleration of key-value stores.",
@@ -104,17 +120,14 @@ def create_app(
         # FastAPI's documentation pages load their scripts from the network; ours is web/docs.html.
         docs_url=None,
         redoc_url=None,
-        lifespan=lifespan,
         # Names of operations are names of functions, so that a generated client has them, too.
         generate_unique_id_function=_operation,
         responses=problems.responses(422),
     )
-    app.access = access
-    app.state.checks = checks
     problems.install(app)
     for module in _ROUTES:
-        app.include_router(module.router(context), prefix=PREFIX)
-    app.include_router(metrics.router(context))
+        app.include_router(module.routes, prefix=PREFIX)
+    app.include_router(metrics.routes)
     description.install(app)
     app.router.routes.extend(pages.routes())
     return app
@@ -122,8 +135,7 @@ def create_app(
 
 def openapi() -> dict[str, Any]:
     """The OpenAPI document, without a server."""
-    with Store("sqlite://") as store:
-        return create_app(store).openapi()
+    return application().openapi()
 
 
 def _operation(route: APIRoute) -> str:

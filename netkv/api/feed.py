@@ -32,6 +32,7 @@ from netkv.api.jobs.queue import Queue
 from netkv.api.labs_feed import LabsFeed
 from netkv.api.models.jobs import Jobs
 from netkv.api.models.stream import Dropped, LabUpdates, StreamedEvent, StreamedSample
+from netkv.errors import NetkvError
 from netkv.runs import Store
 
 _log = logging.getLogger("netkv.api")
@@ -191,10 +192,17 @@ class Feed:
             cursor = messages[-1].cursor
 
     async def _run(self) -> None:
+        told = ""
         try:
             while self._subscribers and not self._closing.is_set():
                 try:
                     await self._turn()
+                    told = ""
+                except NetkvError as error:
+                    # The store cannot be read now; the next turn may read it.
+                    if str(error) != told:
+                        _log.warning("The event streams wait: %s", error)
+                    told = str(error)
                 except Exception:
                     # Open pages would get nothing any more without this task.
                     _log.exception("The event streams could not be served")

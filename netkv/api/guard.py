@@ -28,7 +28,7 @@ _CHANGES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 class Guard:
-    """ASGI middleware that serves permitted requests only."""
+    """ASGI middleware for HTTP that serves permitted requests only."""
 
     def __init__(self, app: ASGIApp, access: Access, serves: Callable[[Scope], bool]) -> None:
         self._app = app
@@ -39,10 +39,6 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request to the application, or refuse it with an error."""
-        if scope["type"] != "http":
-            if scope["type"] == "lifespan":
-                await self._app(scope, receive, send)
-            return
         send = secured(scope, send)
         if self._requests >= limits.MAX_REQUESTS:
             text = f"{self._requests} requests are in progress, which is the limit. Try it again."

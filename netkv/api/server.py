@@ -13,11 +13,10 @@ from pathlib import Path
 from types import FrameType
 
 import uvicorn
-from fastapi import FastAPI
 
 from netkv.api import access, limits, running, tls
 from netkv.api.access import Access
-from netkv.api.app import create_app
+from netkv.api.app import Application, create_app
 from netkv.api.jobs import record
 from netkv.api.protocol import Protocol
 from netkv.errors import NetkvError
@@ -94,12 +93,12 @@ def run(
                 preparing.join()
 
 
-def _prepare(app: FastAPI) -> None:
+def _prepare(app: Application) -> None:
     """Plans the scenarios and starts a process for checks, which take a second each, so that the
     first page need not wait for them."""
     with contextlib.suppress(NetkvError, OSError):
         overview.shipped()
-        app.state.checks.warm()
+        app.context.checks.warm()
 
 
 def configuration(app: object, certificate: tls.Certificate | None = None) -> uvicorn.Config:

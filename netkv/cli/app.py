@@ -26,6 +26,7 @@ _SECTIONS: dict[str, dict[str, str]] = {
         "runs": "runs:app",
         "reproduce": "reproduce:reproduce",
         "soak": "soak:soak",
+        "worker": "worker:worker",
     },
     "Labs that stay up": {
         "up": "lab:up",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -166,8 +167,22 @@ def status(lab: Lab = None, json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-def doctor(json: Json = False) -> None:
-    """Check whether netkv can run on this machine. Exit status 1 if it cannot."""
+def doctor(
+    hosts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Check the hosts of this file instead: SSH, netkv, datagrams, clocks.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Check whether netkv can run on this machine, or on hosts. Exit status 1 if it cannot."""
+    if hosts is not None:
+        from netkv.cli import hosts as of_hosts
+
+        of_hosts.check(hosts, json=json)
+        return
     from netkv.labs import doctor as checks
 
     found = checks.run()

@@ -13,6 +13,8 @@ from netkv.cli import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from netkv.scenarios.results import ScenarioResult
+
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")
 ]
@@ -39,6 +41,21 @@ def stderr() -> Console:
 def print_json(document: Any) -> None:
     """Prints the document of `--json`."""
     sys.stdout.write(visible.document(document) + "\n")
+    sys.stdout.flush()
+
+
+def print_result(result: ScenarioResult) -> None:
+    """Prints the result of a scenario as JSON, one run after the other: all documents of a large
+    sweep take much memory."""
+    whole = result.model_copy(update={"runs": []}).model_dump(mode="json")
+    head, place, tail = visible.document(whole).partition('\n  "runs": [],\n')
+    assert place, "it has this field, and further ones"
+    sys.stdout.write(f'{head}\n  "runs": [')
+    for number, run in enumerate(result.runs):
+        text = visible.document(run.model_dump(mode="json")).replace("\n", "\n    ")
+        sys.stdout.write(f"{',' if number else ''}\n    {text}")
+    end = "\n  ]" if len(result.runs) else "]"
+    sys.stdout.write(f"{end},\n{tail}\n")
     sys.stdout.flush()
 
 

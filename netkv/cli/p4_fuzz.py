@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netkv.cli import completion
+from netkv.cli import completion, places
 from netkv.cli.frames import read
 from netkv.cli.output import Json, notify, print_json, write
 from netkv.cli.p4_source import Defines, Includes, Program, compiled, read_text
+from netkv.cli.places import On
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from netkv._engine import FuzzProgress
+    from netkv._engine import Fuzzer, FuzzProgress
+    from netkv.switch.spread_fuzzing import SpreadFuzzer
 
 _POLL_S = 0.1
 _SECONDS = 60.0
@@ -54,6 +56,7 @@ def fuzz(
         ),
     ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Default: all cores.")] = None,
+    on: On = None,
     bmv2: Annotated[
         str | None,
         typer.Option(
@@ -85,6 +88,8 @@ def fuzz(
         os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
         from netkv.cli import p4_bmv2
 
+        if on is not None:
+            raise UsageError("'--bmv2' is a program of this machine: it does not go with '--on'.")
         p4_bmv2.search(
             programs,
             include,
@@ -107,15 +112,31 @@ def fuzz(
         seeds = 1
     if seeds is None and seconds is None:
         seconds = _SECONDS
-    fuzzer = _engine.Fuzzer(
-        subjects,
-        not programs if generated is None else generated,
-        1 if seed is None else seed,
-        seeds,
-        seconds,
-        packets,
-        threads or len(os.sched_getaffinity(0)),
-    )
+    also_generated = not programs if generated is None else generated
+    first = 1 if seed is None else seed
+    with places.opened(places.chosen(on, threads, instead="--threads")) as executor:
+        fuzzer: Fuzzer | SpreadFuzzer
+        if executor is None:
+            count = threads or len(os.sched_getaffinity(0))
+            fuzzer = _engine.Fuzzer(subjects, also_generated, first, seeds, seconds, packets, count)
+        else:
+            from netkv.switch.spread_fuzzing import Batch, SpreadFuzzer
+
+            batch = Batch(subjects, also_generated, packets)
+            fuzzer = SpreadFuzzer(executor, batch, first, seeds, seconds)
+        done, elapsed = _searched(fuzzer, seconds)
+    if json:
+        print_json({"ok": not done["findings"], "seconds": round(elapsed, 3), **_public(done)})
+    else:
+        for finding in done["findings"]:
+            write(finding["report"])
+        notify(_summary(done, elapsed))
+    if done["findings"]:
+        raise typer.Exit(1)
+
+
+def _searched(fuzzer: Fuzzer | SpreadFuzzer, seconds: float | None) -> tuple[FuzzProgress, float]:
+    """What it has found, and in how many seconds."""
     from netkv.steps import Steps
 
     started = time.monotonic()
@@ -137,16 +158,7 @@ def fuzz(
         raise
     finally:
         fuzzer.stop()
-    done = fuzzer.progress()
-    elapsed = time.monotonic() - started
-    if json:
-        print_json({"ok": not done["findings"], "seconds": round(elapsed, 3), **_public(done)})
-    else:
-        for finding in done["findings"]:
-            write(finding["report"])
-        notify(_summary(done, elapsed))
-    if done["findings"]:
-        raise typer.Exit(1)
+    return fuzzer.progress(), time.monotonic() - started
 
 
 def record(

@@ -218,7 +218,7 @@ class _Lines:
         notify(f"{_name(now)}: {TEXTS.get(now.phase, now.phase)}")
 
     def state(self, now: State) -> None:
-        if time.monotonic() - self._shown_at < EVERY_S or not now.runs:
+        if time.monotonic() - self._shown_at < EVERY_S or now.done == now.total:
             return
         self._shown_at = time.monotonic()
         done = f"{now.done} of {now.total} runs done; " if now.total > 1 else ""
@@ -226,7 +226,9 @@ class _Lines:
             f"[{run.index + 1}/{now.total}] {run.scheme} {int(run.share * 100)}%, {run.text}"
             for run in now.runs
         )
-        notify(f"{how_far(now.fraction, now.left_seconds)} ({done}{runs})")
+        # Of a cluster, runs are known when they have ended.
+        about = f"{done}{runs}" if runs else _units(now)
+        notify(f"{how_far(now.fraction, now.left_seconds)} ({about})")
 
 
 class _PoolLines:
@@ -236,11 +238,11 @@ class _PoolLines:
         self._shown_at = time.monotonic()
 
     def __call__(self, now: State) -> None:
-        if time.monotonic() - self._shown_at < EVERY_S or not now.runs:
+        if time.monotonic() - self._shown_at < EVERY_S or now.done == now.total:
             return
         self._shown_at = time.monotonic()
         far = how_far(now.fraction, now.left_seconds)
-        notify(f"{far} ({now.done} of {now.total} runs done)")
+        notify(f"{far} ({_units(now)})")
 
 
 class _Bars:
@@ -273,6 +275,7 @@ class _Bars:
                 completed=now.fraction,
                 description=f"{now.done} of {now.total} runs",
                 left=left_text(now.left_seconds),
+                label=", ".join(_workers(now)),
             )
         running = {run.index for run in now.runs}
         for index in self._tasks.keys() - running:
@@ -293,6 +296,25 @@ class _Bars:
             left=left_text(run.left_seconds),
             label=f"{run.text}{far}" + (f", {figures}" if figures else ""),
         )
+
+
+def _units(now: State) -> str:
+    """`340 of 1000 runs done, 12.3 per second, 8 workers, 2 failed`."""
+    return ", ".join([f"{now.done} of {now.total} runs done", *_workers(now)])
+
+
+def _workers(now: State) -> list[str]:
+    """The parts of `_units` about those who execute runs."""
+    count = sum(each.refused is None for each in now.workers)
+    parts = []
+    if now.rate is not None:
+        often = now.rate >= 1
+        parts.append(f"{now.rate:.3g} per second" if often else f"{60 * now.rate:.3g} per minute")
+    if count > 1:
+        parts.append(f"{count} workers")
+    if now.failed:
+        parts.append(f"{now.failed} failed")
+    return parts
 
 
 def _name(now: Progress) -> str:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netkv.cli import completion
+from netkv.cli import completion, places
 from netkv.cli.output import Json, notify, print_json, stdout
+from netkv.cli.places import On
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,6 +102,7 @@ def reproduce(
         int | None,
         typer.Option(min=1, help="Runs at a time (default: one per core)."),
     ] = None,
+    on: On = None,
     json: Json = False,
 ) -> None:
     """Repeat the papers' experiments and set netkv's figures beside theirs.
@@ -120,7 +122,8 @@ def reproduce(
     if constants:
         from netkv.cli import reproduce_constants
 
-        if any((quick, controls, seeds, source, shipped, save, report, artifact, again, jobs)):
+        given = (quick, controls, seeds, source, shipped, save, report, artifact, again, jobs, on)
+        if any(given):
             raise UsageError("--constants runs nothing: only --write and --json go with it.")
         reproduce_constants.show(names or [], write, json=json)
         return
@@ -155,7 +158,7 @@ def reproduce(
         failed = _read(chosen, source, ended, json)
     else:
         runs = _Runs(chosen, seed, seeds or (_QUICK_SEEDS if quick else _SEEDS))
-        failed = runs.run(ended, again, jobs)
+        failed = runs.run(ended, again, jobs, on)
     results = [found[each.experiment.name] for each in chosen if each.experiment.name in found]
     failed += _agreeing_controls(results)
     if write is not None:
@@ -201,7 +204,7 @@ class _Runs:
             for variant in each.variants
         ]
 
-    def run(self, ended: Ended, again: bool, jobs: int | None) -> list[str]:
+    def run(self, ended: Ended, again: bool, jobs: int | None, on: str | None) -> list[str]:
         """Runs them; `ended` gets each experiment with its figures. Returns what failed."""
         from netkv.cli.stored import run_pool
         from netkv.errors import NetkvError
@@ -226,6 +229,7 @@ class _Runs:
             if len(figures) == len(parts):
                 ended(self._chosen[own], figures)
 
+        place = places.chosen(on, jobs)
         width = jobs or cores()
         live = [[at] for at, each in enumerate(scenarios) if each.mode == "live"]
         simulated = [at for at, each in enumerate(scenarios) if each.mode != "live"]
@@ -244,6 +248,7 @@ class _Runs:
                 part,
                 partial(_numbered, group, on_result),
                 jobs=width,
+                place=place if group is simulated else None,
                 history=history,
                 resume=not again,
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netkv.cli import completion
+from netkv.cli import completion, runs_store
 from netkv.cli.output import Json, notify, print_json, stdout, write
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from netkv.runs import RunRecord, Store
 
 app = typer.Typer(
-    help="List, show, compare, plot, tag, export and delete stored runs; repair their store.",
+    help="List, show, compare, plot, tag, export, import and delete stored runs; repair or upgrade "
+    "their store.",
     no_args_is_help=True,
 )
 
@@ -219,7 +220,15 @@ def print_tables(json: Json = False) -> None:
 
 @app.command()
 def export(
-    ids: Ids,
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ID...",
+            help="Ids of runs or groups; their beginning is enough. Only --archive needs none: "
+            "then it has the whole store.",
+            autocompletion=completion.runs,
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write; without it stdout.")
     ] = None,
@@ -230,18 +239,32 @@ def export(
     parquet: Annotated[
         bool, typer.Option("--parquet", help="As --csv, with types, for pandas and databases.")
     ] = False,
+    archive: Annotated[
+        bool,
+        typer.Option(
+            "--archive",
+            help="All that the store has about the groups of these runs, for 'netkv runs import'.",
+        ),
+    ] = False,
     json: Annotated[
         bool, typer.Option("--json", help="Everything, as one JSON document (the default).")
     ] = False,
 ) -> None:
-    """Export runs as JSON, CSV, Parquet or HTML."""
+    """Export runs as JSON, CSV, Parquet or HTML, or as an archive for another store."""
     from netkv.errors import NetkvError, UsageError
     from netkv.runs import export as formats
 
-    if json + csv + html + parquet > 1:
-        raise UsageError("Only one of --json, --csv, --parquet and --html can be written at once.")
+    if json + csv + html + parquet + archive > 1:
+        raise UsageError(
+            "Only one of --json, --csv, --parquet, --html and --archive can be written at once."
+        )
     if parquet and output is None and sys.stdout.isatty():
         raise UsageError("Parquet is binary: name a file with --output, or redirect stdout.")
+    if archive:
+        runs_store.write_archive(ids or (), output)
+        return
+    if not ids:
+        raise UsageError("Name the runs or groups to export: 'netkv runs list' shows their ids.")
     records = _records(ids)
     if html:
         from netkv.report import page
@@ -380,33 +403,9 @@ def delete(
         notify(f"Deleted {', '.join(found)}.")
 
 
-@app.command()
-def repair(
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the new store there, and leave the damaged one where it is.",
-        ),
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Replace a damaged store by a new one with all runs that can be read.
-
-    The damaged file is kept under another name, which is printed.
-    """
-    from netkv.runs import default_url
-    from netkv.runs.repair import repair as repair_store
-
-    repaired = repair_store(default_url(), output)
-    if json:
-        print_json(None if repaired is None else repaired.document())
-    elif repaired is None:
-        write("The run store is not damaged.")
-    else:
-        write("\n".join(repaired.sentences()))
+app.command()(runs_store.repair)
+app.command()(runs_store.upgrade)
+app.command("import")(runs_store.import_runs)
 
 
 def _pin(ids: Sequence[str], *, pinned: bool, json: bool) -> None:

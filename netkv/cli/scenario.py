@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netkv.cli import completion, queued
+from netkv.cli import completion, places, queued
 from netkv.cli.executor import Executor, executor_change
-from netkv.cli.output import Json, notify, print_json, stdout
+from netkv.cli.output import Json, notify, print_json, print_result, stdout
+from netkv.cli.places import On
 from netkv.cli.plotting import Plots, destinations, write_runs
-from netkv.cli.stored import run_stored
+from netkv.cli.stored import Rounds, rounds
 from netkv.cli.target import Target, target_change
 from netkv.errors import UsageError
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from netkv.runs.walltime import WallTime
     from netkv.scenarios.model import Scenario
     from netkv.scenarios.results import ScenarioResult
+    from netkv.studies.precision import Precision
 
 app = typer.Typer(help="List, show and run scenarios.", no_args_is_help=True)
 
@@ -58,6 +62,14 @@ _SOURCES = (
     "Estimated: from its rack and load, and the speed of the simulator here. "
     "FPGA designs that are not built yet are built first, which is included."
 )
+
+Again = Annotated[
+    bool, typer.Option("--again", help="Repeat also simulated runs whose results are stored.")
+]
+_MOST_SHOWN = 1000
+"""Runs of a table."""
+_MOST_SEEDS = 1000
+"""Where --until ends in any case."""
 
 
 @app.command("list")
@@ -188,6 +200,26 @@ def run(
     target: Target = None,
     executor: Executor = None,
     jobs: Jobs = None,
+    on: On = None,
+    again: Again = False,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until",
+            metavar="CONDITION",
+            help="Add seeds until an interval of 95% is narrow enough at all points: "
+            "'SCHEME.throughput_ops within 2%'.",
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--at-most",
+            min=0,
+            metavar="SECONDS",
+            help="With --until: begin no further seeds after this time.",
+        ),
+    ] = None,
     plot: Plots = None,
     queue: Annotated[
         bool,
@@ -211,8 +243,10 @@ def run(
     if detach and not queue:
         raise UsageError("'--detach' is for '--queue': without a server, the run would end, too.")
     if queue:
-        if jobs is not None:
-            raise UsageError("'--jobs' is for runs of this terminal, not for '--queue'.")
+        local = {"--jobs": jobs, "--on": on, "--until": until, "--at-most": seconds}
+        for option, given in local.items():
+            if given is not None:
+                raise UsageError(f"'{option}' is for runs of this terminal, not for '--queue'.")
         to = destinations(plot)
         if to and detach:
             raise UsageError("'--plot' needs the result: it is not possible with '--detach'.")
@@ -223,20 +257,67 @@ def run(
             _detached(job, json)
             return
         result = queued.follow(client, job)
-        _finish(result, job.id, [client.run_record(run.id) for run in result.runs], to, json)
+        _finish(
+            result, job.id, lambda: [client.run_record(run.id) for run in result.runs], to, json
+        )
         return
+    if seconds is not None and until is None:
+        raise UsageError("'--at-most' is for '--until'.")
     scenario = _prepared(name, scheme, changed, seed, repeat, mode)
     to = destinations(plot)
     from netkv.runs import walltime
     from netkv.scenarios import capacity
 
+    place = places.chosen(on, jobs, here=scenario.mode == "live")
     history = walltime.stored(scenario.name)
     wall_time = walltime.of_scenario(scenario, history, jobs)
     notify(_sentence(wall_time))
     for warning in capacity.warnings(scenario):
         notify(f"Warning: {warning}")
-    done = run_stored(scenario, group, jobs=wall_time.jobs, history=history)
-    _finish(done.result, done.group, done.records, to, json)
+    condition = None
+    if until is not None:
+        if scenario.mode == "live":
+            raise UsageError("'--until' is for simulated runs: choose '--mode sim'.")
+        from netkv.studies import precision
+
+        condition = precision.parse(until, scenario.schemes)
+    opened = rounds(group, jobs=wall_time.jobs, place=place, history=history, resume=not again)
+    with opened as several:
+        if condition is None:
+            result = several.run(scenario)
+        else:
+            result = _until(several, scenario, condition, seconds)
+        done = several.stored(result)
+    _finish(done.result, done.group, lambda: done.records, to, json)
+
+
+def _until(
+    several: Rounds, scenario: Scenario, condition: Precision, seconds: float | None
+) -> ScenarioResult:
+    """Runs a scenario with more and more seeds until the condition holds, or the time is over."""
+    from netkv.studies import precision
+
+    begun = time.monotonic()
+    seeds = max(scenario.repeat, precision.LEAST)
+    while True:
+        now = scenario.model_copy(update={"repeat": seeds})
+        result = several.run(now, title=f"{scenario.title or scenario.name}, {seeds} seeds")
+        wider = condition.wider(result.runs)
+        if wider is None:
+            notify("'--until' cannot be judged: at some point no run has such a value.")
+            return result
+        if wider <= 1:
+            notify(f"{seeds} seeds are enough: {condition.text}.")
+            return result
+        late = seconds is not None and time.monotonic() - begun >= seconds
+        if late or seeds >= _MOST_SEEDS:
+            why = f"the time of {seconds:g} s is over" if late else "more are not tried"
+            notify(
+                f"{seeds} seeds are not enough: an interval is {wider:.3g} times as wide as it "
+                f"should be, and {why}."
+            )
+            return result
+        seeds = condition.following(seeds, wider, _MOST_SEEDS)
 
 
 def _detached(job: Job, json: bool) -> None:
@@ -248,7 +329,11 @@ def _detached(job: Job, json: bool) -> None:
 
 
 def _finish(
-    result: ScenarioResult, group: str, records: list[RunRecord], to: list[Destination], json: bool
+    result: ScenarioResult,
+    group: str,
+    records: Callable[[], list[RunRecord]],
+    to: list[Destination],
+    json: bool,
 ) -> None:
     """Prints and draws a result; ends the command with status 1 if it is not as expected."""
     for warning in _warnings(result):
@@ -259,12 +344,89 @@ def _finish(
             f"{loss.runs} runs, {loss.samples} samples and {loss.events} events."
         )
     if json:
-        print_json(result.model_dump(mode="json"))
+        print_result(result)
     else:
         _report(result, group, records)
     if to:
-        write_runs(to, records)
+        write_runs(to, records())
     if not result.ok:
+        raise typer.Exit(1)
+
+
+@app.command("search")
+def search_points(
+    name: Name,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--over",
+            metavar="OPTION=VALUES",
+            help="What to vary: 'workload.zipf=0.5..1.2', 'workload.arrivals.rate=10k..1M log', "
+            "'lab.servers=4..64 int', 'workload.mix=ycsb-a,ycsb-b'; repeatable.",
+        ),
+    ] = None,
+    points: Annotated[int, typer.Option(min=1, max=100_000, help="Number of points.")] = 32,
+    sampler: Annotated[
+        str | None,
+        typer.Option(
+            help="How points are chosen: grid, random, sobol, or tpe, which learns from values "
+            "[default: sobol; tpe with --maximise and --minimise]."
+        ),
+    ] = None,
+    maximise: Annotated[
+        str | None, typer.Option(metavar="EXPRESSION", help="Find the largest value of it.")
+    ] = None,
+    minimise: Annotated[
+        str | None, typer.Option(metavar="EXPRESSION", help="Find the smallest value of it.")
+    ] = None,
+    edge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="Find how far it holds in a range: 'each.latency_p99_us <= 1000'.",
+        ),
+    ] = None,
+    within: Annotated[
+        float,
+        typer.Option(min=0.01, max=100, metavar="PERCENT", help="How exactly, with --edge."),
+    ] = 2.0,
+    scheme: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scheme", help="Run only this scheme; repeatable.", autocompletion=completion.schemes
+        ),
+    ] = None,
+    changes: Changes = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of all random draws (default: the scenario's).")
+    ] = None,
+    repeat: Annotated[int | None, typer.Option(min=1, help="Runs per scheme and point.")] = None,
+    jobs: Jobs = None,
+    on: On = None,
+    again: Again = False,
+    plot: Plots = None,
+    json: Json = False,
+) -> None:
+    """Vary options of a scenario: spread points, find the best one, or the edge of a condition.
+
+    The scenario runs in the simulator, without its own sweep and its expectations. All runs are
+    stored in one group. Exit status 1 if a run failed.
+    """
+    from netkv.cli import search
+
+    scenario = _prepared(name, scheme, changes or [], seed, repeat, "sim")
+    scenario = scenario.model_copy(update={"sweep": {}, "expect": [], "plots": []})
+    asked = search.Question(over or (), points, sampler, maximise, minimise, edge, within)
+    to = destinations(plot)
+    done, found = search.search(scenario, asked, jobs, on, again)
+    if json:
+        search.document(done.result, found)
+    else:
+        _report(done.result, done.group, lambda: done.records)
+        search.show(found)
+    if to:
+        write_runs(to, done.records)
+    if not done.result.ok:
         raise typer.Exit(1)
 
 
@@ -293,7 +455,28 @@ def _warnings(result: ScenarioResult) -> list[str]:
     return list(dict.fromkeys(event.text for event in events if event.node == COMPILER))
 
 
-def _report(result: ScenarioResult, group: str, records: list[RunRecord]) -> None:
+def _report(result: ScenarioResult, group: str, records: Callable[[], list[RunRecord]]) -> None:
+    from netkv.report import tables
+
+    out = stdout()
+    if len(result.runs) <= _MOST_SHOWN:
+        _compare(result, records())
+    else:
+        notify(f"{len(result.runs):,} runs are too many for a table.")
+    if result.thresholds:
+        out.print()
+        out.print(tables.verdicts(result.thresholds))
+    for run in result.runs:
+        if run.status == "failed":
+            notify(f"Run {run.id} failed: {run.reason}")
+        elif run.status == "cancelled":
+            notify(f"Run {run.id} was cancelled.")
+    if result.not_stored is None:
+        notify(f"Stored as {group}: 'netkv runs compare {group}' shows this again.")
+    notify(_dashboard())
+
+
+def _compare(result: ScenarioResult, records: list[RunRecord]) -> None:
     from netkv.report import recoveries, tables, violations
     from netkv.runs.compare import compare
 
@@ -304,9 +487,6 @@ def _report(result: ScenarioResult, group: str, records: list[RunRecord]) -> Non
     if (recovered := recoveries.overview(compared)) is not None:
         out.print()
         out.print(recovered)
-    if result.thresholds:
-        out.print()
-        out.print(tables.verdicts(result.thresholds))
     out.print()
     out.print(violations.overview(records))
     for record in records:
@@ -314,14 +494,6 @@ def _report(result: ScenarioResult, group: str, records: list[RunRecord]) -> Non
             out.print(table)
         if record.linearizable is False:
             notify(violations.replay(record))
-    for run in result.runs:
-        if run.status == "failed":
-            notify(f"Run {run.id} failed: {run.reason}")
-        elif run.status == "cancelled":
-            notify(f"Run {run.id} was cancelled.")
-    if result.not_stored is None:
-        notify(f"Stored as {group}: 'netkv runs compare {group}' shows this again.")
-    notify(_dashboard())
 
 
 def _dashboard() -> str:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netkv.cli import completion
+from netkv.cli import completion, places
 from netkv.cli.output import Json, notify, print_json, write
+from netkv.cli.places import On
 from netkv.home import home
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def soak(
         float, typer.Option("--reduce", min=0.0, help="Seconds to spend on reducing a case.")
     ] = 60.0,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes (default: all cores).")] = None,
+    on: On = None,
     json: Json = False,
 ) -> None:
     """Search for bugs with random racks, loads and faults; the answers to clients are checked.
@@ -103,12 +105,17 @@ def soak(
     _check(scheme, program, mutant)
     if seeds is None and seconds is None:
         seeds = _SEEDS
+    if on is not None and program is not None:
+        raise UsageError("'--program' is a file of this machine: it does not go with '--on'.")
+    place = places.chosen(on, jobs, here=program is not None)
+    from netkv.executors.processes import Processes
     from netkv.soak.campaign import Search
-    from netkv.soak.pool import Pool
+    from netkv.soak.pool import NICENESS, Pool
 
     wanted = Search(scheme, first, seeds, seconds, kinds, program and program.absolute(), mutant)
-    with Pool(jobs) as pool:
-        _search(pool, wanted, out, patience, json=json)
+    here = Processes(jobs, niceness=NICENESS)  # starts none before it is used
+    with here, places.opened(place) as there:
+        _search(Pool(there or here), wanted, out, patience, json=json)
 
 
 def _search(pool: Pool, wanted: Search, out: Path | None, patience: float, *, json: bool) -> None:

@@ -1,4 +1,4 @@
-"""The database of the run store: connections for one writer and many readers."""
+"""The database of the run store: connections for one writer and many readers, and its version."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, func, insert, inspect, select
-from sqlalchemy.engine import ExceptionContext, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
-from sqlalchemy.orm import Session
+from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
-from netkv.errors import NetkvError, StoreError, UsageError
-from netkv.runs import sqlite_file
-from netkv.runs.schema import VERSION, Base, StoreInfo
+from netkv.errors import NetkvError, StoreError
+from netkv.runs import postgresql, sqlite_file, store_url
+from netkv.runs.schema import OLDEST, VERSION, Base, RunRow, StoreInfo
+from netkv.runs.stored_values import to_json
 
 WRITES = {"netkv_writes": True}
 """Execution options of a connection for writing."""
@@ -27,18 +27,12 @@ BUSY_SECONDS = 15.0
 
 def connect(url: str) -> Engine:
     """An engine for the database of a SQLAlchemy URL; raises `NetkvError` if it cannot be used."""
-    try:
-        parsed = make_url(url)
-    except ArgumentError as error:
-        raise UsageError(
-            f"NETKV_STORE is '{url}', which is not a database URL. "
-            f"It should look like sqlite:////var/lib/netkv/runs.db or postgresql://host/netkv."
-        ) from error
+    parsed = store_url.parse(url)
     if parsed.get_backend_name() != "sqlite":
-        engine = _server_engine(url)
-        event.listen(engine, "handle_error", _as_sentence(url))
+        engine = postgresql.connect(parsed, store_url.shown(url))
+        event.listen(engine, "handle_error", _as_sentence_of_server(url))
         return engine
-    file = file_of(url)
+    file = store_url.file_of(url)
     if file is not None and sqlite_file.why_read_only(file) is not None:
         engine = _read_only_engine(url, file)
         event.listen(engine, "handle_error", _as_sentence(url))
@@ -52,28 +46,17 @@ def connect(url: str) -> Engine:
                 f"The directory {directory} for the run store cannot be made: {error.strerror}. "
                 f"NETKV_STORE or NETKV_HOME can name another place."
             ) from error
-    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, json_serializer=to_json)
     event.listen(engine, "connect", _configure_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     event.listen(engine, "handle_error", _as_sentence(url))
     return engine
 
 
-def file_of(url: str) -> Path | None:
-    """The file of a store; None if it is on a server or in memory."""
-    parsed = make_url(url)
-    in_file = parsed.get_backend_name() == "sqlite" and parsed.database not in (
-        None,
-        "",
-        ":memory:",
-    )
-    return Path(parsed.database or "") if in_file else None
-
-
 def unusable(url: str, why: str) -> StoreError:
     """The error for a store that cannot be used now."""
     return StoreError(
-        f"The run store {url} cannot be used: {why}. "
+        f"The run store {store_url.shown(url)} cannot be used: {why}. "
         f"NETKV_STORE or NETKV_HOME can name another place.",
         why,
     )
@@ -82,8 +65,9 @@ def unusable(url: str, why: str) -> StoreError:
 def read_only(url: str, why: str) -> StoreError:
     """The error for a change of a store that can only be read."""
     return StoreError(
-        f"The run store {url} cannot be written: {why}. Its runs can be listed, shown, compared, "
-        f"plotted and exported. NETKV_STORE or NETKV_HOME can name another place for new runs.",
+        f"The run store {store_url.shown(url)} cannot be written: {why}. Its runs can be listed, "
+        f"shown, compared, plotted and exported. NETKV_STORE or NETKV_HOME can name another place "
+        f"for new runs.",
         why,
     )
 
@@ -91,8 +75,8 @@ def read_only(url: str, why: str) -> StoreError:
 def damaged(url: str, why: str) -> StoreError:
     """The error for a store whose content cannot be read."""
     return StoreError(
-        f"The run store {url} is damaged: {why}. 'netkv runs repair' saves the runs that can be "
-        f"read; NETKV_STORE or NETKV_HOME can name another store.",
+        f"The run store {store_url.shown(url)} is damaged: {why}. 'netkv runs repair' saves the "
+        f"runs that can be read; NETKV_STORE or NETKV_HOME can name another store.",
         why,
     )
 
@@ -110,6 +94,17 @@ def _as_sentence(url: str) -> Callable[[ExceptionContext], None]:
     return listener
 
 
+def _as_sentence_of_server(url: str) -> Callable[[ExceptionContext], None]:
+    """The same for a server."""
+
+    def listener(context: ExceptionContext) -> None:
+        # A connection that was lost is replaced, if it can be.
+        if not context.is_pre_ping and (why := postgresql.why_unusable(context, url)) is not None:
+            raise unusable(url, why) from context.original_exception
+
+    return listener
+
+
 def _is_damage(error: BaseException) -> bool:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     # For a text that is not UTF-8, Python's module has an error without a code.
@@ -117,10 +112,10 @@ def _is_damage(error: BaseException) -> bool:
     return is_damage or "Could not decode to UTF-8" in str(error)
 
 
-def prepare(engine: Engine, url: str) -> None:
-    """Create missing tables. Raises `NetkvError` for tables of another version.
+def prepare(engine: Engine, url: str) -> str | None:
+    """Create missing tables; returns why the store can only be read, or None.
 
-    Before 1.0 none are converted.
+    Raises `NetkvError` for tables of another version.
     """
     if not inspect(engine).has_table(StoreInfo.__tablename__):
         # If two processes create the store at once, the second waits and finds the tables.
@@ -128,29 +123,35 @@ def prepare(engine: Engine, url: str) -> None:
             Base.metadata.create_all(connection)
             if not connection.scalar(select(func.count()).select_from(StoreInfo)):
                 connection.execute(insert(StoreInfo).values(id=1, version=VERSION))
-    with Session(engine) as session:
-        check_version(session.scalar(select(StoreInfo.version)) or 0, url)
+    with engine.connect() as connection:
+        check_version(version(connection), url)
+        if engine.dialect.name == "sqlite":
+            file = store_url.file_of(url)
+            return None if file is None else sqlite_file.why_read_only(file)
+        return postgresql.why_read_only(connection, RunRow.__tablename__)
+
+
+def version(connection: Connection) -> int:
+    """The version of the tables of a store."""
+    return connection.scalar(select(StoreInfo.version)) or 0
 
 
 def check_version(version: int, url: str) -> None:
     """Raises `NetkvError` for tables of another version than this netkv's."""
-    if version != VERSION:
-        other = "a newer" if version > VERSION else "an older"
-        remedy = "Update netkv" if version > VERSION else "Read it with that netkv (runs export)"
-        raise NetkvError(
-            f"The run store {url} was written by {other} netkv (its version is {version}, this "
-            f"netkv reads {VERSION}). {remedy}, or name another store with NETKV_STORE."
-        )
-
-
-def _server_engine(url: str) -> Engine:
-    try:
-        return create_engine(url, pool_pre_ping=True)
-    except (NoSuchModuleError, ModuleNotFoundError) as error:
-        raise UsageError(
-            f"NETKV_STORE is '{url}', but its database driver is not installed ({error}). "
-            f"Install it into netkv's environment."
-        ) from error
+    if version == VERSION:
+        return
+    other = "a newer" if version > VERSION else "an older"
+    remedy = (
+        "Update netkv"
+        if version > VERSION
+        else "'netkv runs upgrade' upgrades it"
+        if version >= OLDEST
+        else "Read it with that netkv (runs export)"
+    )
+    raise NetkvError(
+        f"The run store {store_url.shown(url)} was written by {other} netkv (its version is "
+        f"{version}, this netkv reads {VERSION}). {remedy}, or name another store with NETKV_STORE."
+    )
 
 
 def _read_only_engine(url: str, file: Path) -> Engine:

@@ -52,6 +52,13 @@ HEAD = (
     RunRow.figures,
 )
 """The columns that `head` needs. Others are long: parameters, provenance, histogram."""
+OWNER: tuple[Any, ...] = (
+    GroupRow.owner_host,
+    GroupRow.owner_pid,
+    GroupRow.owner_started,
+    GroupRow.owner_boot,
+)
+"""The columns that `owner` needs."""
 SETTINGS = (*HEAD, RunRow.parameters, RunRow.provenance)
 """The columns that `settled` needs."""
 
@@ -97,11 +104,11 @@ def sample(row: SampleRow) -> RunSample:
     )
 
 
-def sample_row(run_id: str, sample: RunSample) -> SampleRow:
-    """The row of an interval."""
+def sample_values(run_id: str, sample: RunSample) -> dict[str, Any]:
+    """The columns of an interval."""
     fields = sample.model_dump(mode="json")
     others = {name: fields.pop(name) for name in sample.values() if name not in COLUMNS}
-    return SampleRow(run_id=run_id, metrics=others, **fields)
+    return {"run_id": run_id, "metrics": others, **fields}
 
 
 def event(row: EventRow) -> RunEvent:
@@ -123,7 +130,7 @@ def threshold(row: VerdictRow) -> Threshold:
     return Threshold(expr=row.expr, ok=row.ok, value=row.value, detail=row.detail)
 
 
-def owner(row: GroupRow) -> Owner:
+def owner(row: GroupRow | Row[Any]) -> Owner:
     """The process that writes, or wrote, a group."""
     process = Identity(row.owner_pid, row.owner_started, row.owner_boot)
     return Owner(row.owner_host, process)

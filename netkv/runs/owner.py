@@ -6,7 +6,7 @@ import os
 import socket
 from dataclasses import dataclass
 
-from netkv.processes import Identity, identity
+from netkv.processes import Identity, boot, identity
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Owner:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a process of this host. Only then `is_alive` can check it."""
-        return self.host == socket.gethostname()
+        """Whether it is a process of this boot of this host, which `is_alive` can check."""
+        return self.host == socket.gethostname() and self.process.boot == boot()
 
     @property
     def is_alive(self) -> bool:
         """Whether it still runs. A process of another host counts as running."""
-        return not self.is_local or self.process.alive
+        return self.process.alive if self.is_local else self.host != socket.gethostname()

@@ -82,3 +82,5 @@ class Timing:
     """The machine."""
     seconds: float
     """Wall time, from the start of the rack to its end."""
+    peak_memory: int | None = None
+    """The most memory of its process, in bytes; None if it is not known."""

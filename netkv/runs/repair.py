@@ -20,7 +20,7 @@ from typing import Any
 from sqlalchemy import Table
 
 from netkv.errors import NetkvError, StoreError, UsageError
-from netkv.runs import database, sqlite_file
+from netkv.runs import database, sqlite_file, store_url
 from netkv.runs.salvage import Salvaged, has_right_types, salvage, tables
 from netkv.runs.schema import StoreInfo
 
@@ -62,10 +62,10 @@ def repair(url: str, output: Path | None = None) -> Repaired | None:
     With `output` the new store is written there and the damaged one stays as it is. Raises
     `NetkvError` if nothing can be read or written; then the damaged store is as before.
     """
-    file = database.file_of(url)
+    file = store_url.file_of(url)
     if file is None:
         raise UsageError(
-            f"The run store {url} is no SQLite file, so netkv cannot repair it; "
+            f"The run store {store_url.shown(url)} is no SQLite file, so netkv cannot repair it; "
             f"the tools of its database can."
         )
     if not file.is_file():

@@ -10,13 +10,23 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, ForeignKey, Index
-from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, mapped_column, relationship
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Integer, delete, select, text
+from sqlalchemy.orm import (
+    DeclarativeBase,
+    Mapped,
+    MappedColumn,
+    Session,
+    mapped_column,
+    relationship,
+)
 
+from netkv.runs.stored_values import CleanText
 from netkv.schemes import metric_table
 
-VERSION = 7
-"""Version of these tables. A store of another version is refused."""
+VERSION = 8
+"""Version of these tables (`netkv.runs.migrations`). A store of another version is refused."""
+OLDEST = 7
+"""The oldest version that can be upgraded."""
 COLUMNS = (
     "throughput_ops",
     "hit_ratio",
@@ -33,6 +43,9 @@ class Base(DeclarativeBase):
     """Base of all tables."""
 
     type_annotation_map: ClassVar[dict[Any, Any]] = {
+        # All integers of SQLite have 64 bits, and only an INTEGER is a key that numbers rows.
+        int: BigInteger().with_variant(Integer(), "sqlite"),
+        str: CleanText(),
         dict[str, Any]: JSON,
         dict[str, float]: JSON,
         list[float]: JSON,
@@ -81,7 +94,19 @@ class GroupRow(Base):
         doc="How far the group is: `done` and `total` runs, the completed `fraction` of the "
         "expected work, `left_seconds`, `phase`, `runs` in progress (`index` in the plan, "
         "`scheme`, `phase`, `fraction` of the phase, `share` of the run, `left_seconds`, "
-        "`recovering` switches), and `updated_at` in seconds since the epoch.",
+        "`recovering` switches), `rate` (runs per second), `failed` runs and their "
+        "`failures`, `workers` and a `link` to a page about them, and `updated_at` in seconds "
+        "since the epoch.",
+    )
+    last_change: Mapped[str] = mapped_column(
+        default="",
+        server_default=text("''"),
+        doc="The last change of the writing process that is stored: a name that is drawn for the "
+        "process, and a number. It shows whether a commit took effect whose answer was lost.",
+    )
+    seen_at: Mapped[float | None] = mapped_column(
+        doc="Last sign of life of the writing process, in seconds since the epoch by the clock of "
+        "the database; NULL in a file, whose processes are those of this machine."
     )
 
     runs: Mapped[list[RunRow]] = relationship(
@@ -143,7 +168,8 @@ class RunRow(Base):
     figures: Mapped[dict[str, Any]] = mapped_column(
         default=dict,
         doc="Metrics and other figures, named as in `netkv runs show --json`; empty until the run "
-        "has ended. `json_extract(figures, '$.NAME')` reads one of them.",
+        "has ended. `json_extract(figures, '$.NAME')` of SQLite and "
+        "`figures ->> 'NAME'` of PostgreSQL read one of them.",
     )
     latency_histogram: Mapped[str] = mapped_column(
         default="",
@@ -153,6 +179,10 @@ class RunRow(Base):
     note: Mapped[str] = mapped_column(default="", doc="Note of the user; empty without one.")
     pinned: Mapped[bool] = mapped_column(
         default=False, doc="Whether the user pinned it; a pinned run cannot be deleted."
+    )
+    peak_memory: Mapped[int | None] = mapped_column(
+        doc="The most memory of the process that executed it, in bytes; NULL if it is not known: a "
+        "live run, or one that no process of its own has executed.",
     )
 
     group: Mapped[GroupRow] = relationship(back_populates="runs")
@@ -198,8 +228,8 @@ class SampleRow(Base):
     cached: Mapped[int] = _metric("cached")
     control_plane_bytes_per_s: Mapped[float] = _metric("control_plane_bytes_per_s")
     metrics: Mapped[dict[str, Any]] = mapped_column(
-        doc="All other metrics of the interval, by name. `json_extract(metrics, '$.NAME')` reads "
-        "one of them."
+        doc="All other metrics of the interval, by name. `json_extract(metrics, '$.NAME')` of "
+        "SQLite and `metrics ->> 'NAME'` of PostgreSQL read one of them."
     )
 
     __table_args__ = (Index("samples_of_run", "run_id", "id"), {"sqlite_autoincrement": True})
@@ -255,3 +285,9 @@ class VerdictRow(Base):
     detail: Mapped[str] = mapped_column(
         doc="The compared values, or the reason why there are none."
     )
+
+
+def delete_if_empty(session: Session, group: str) -> None:
+    """Deletes a group that has no run any more."""
+    if session.scalar(select(RunRow.id).where(RunRow.group_id == group).limit(1)) is None:
+        session.execute(delete(GroupRow).where(GroupRow.id == group))

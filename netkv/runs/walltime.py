@@ -33,7 +33,7 @@ from netkv.runs.design_builds import DesignBuilds
 from netkv.runs.records import Timing
 from netkv.scenarios import capacity
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.run_plan import PlannedRun, plan
+from netkv.scenarios.run_plan import PlannedRun, Point, plan
 from netkv.scenarios.schedule import makespan
 from netkv.schemes.spec import RackSpec
 from netkv.sim import speed
@@ -98,23 +98,37 @@ class History:
     def __init__(self, timings: Iterable[Timing]) -> None:
         """`timings`: newest first, of any machine."""
         self._kinds: dict[str, list[Timing]] = {}
+        self._of_any_machine: dict[str, list[Timing]] = {}
+        self._found: dict[tuple[int, int, str], tuple[Scenario, list[Timing]]] = {}
+        """What `_alike` has found; repeats of a point have one scenario, which lives as long."""
         for timing in timings:
+            kind = _kind(timing.scenario, timing.scheme, timing.params, timing.mode, timing.target)
+            self._of_any_machine.setdefault(kind, []).append(timing)
             if same_machine(timing.host):
-                kind = _kind(
-                    timing.scenario, timing.scheme, timing.params, timing.mode, timing.target
-                )
                 self._kinds.setdefault(kind, []).append(timing)
 
     def seconds(self, item: PlannedRun) -> float | None:
         """Median duration of stored runs like a planned one; None if there are none."""
-        scenario = item.scenario
-        kind = _kind(scenario.name, item.scheme, item.params, scenario.mode, scenario.lab.target)
-        alike = self._kinds.get(kind)
-        if alike is None:
-            return None
-        own = _settings(scenario.model_dump(mode="json"))
-        found = [timing.seconds for timing in alike if _same(own, _settings(timing.parameters))]
+        found = [each.seconds for each in self._alike(self._kinds, item)]
         return median(found[:_NEWEST]) if found else None
+
+    def memory(self, item: PlannedRun) -> int | None:
+        """The most memory of stored runs like a planned one, of any machine, in bytes; None if it
+        is not known."""
+        found = [each.peak_memory for each in self._alike(self._of_any_machine, item)]
+        return max((each for each in found[:_NEWEST] if each is not None), default=None)
+
+    def _alike(self, kinds: Mapping[str, Sequence[Timing]], item: PlannedRun) -> list[Timing]:
+        """The runs with the settings of a planned one, newest first."""
+        scenario = item.scenario
+        key = id(kinds), id(scenario), item.scheme
+        if key not in self._found:
+            of = scenario.name, item.scheme, item.params, scenario.mode, scenario.lab.target
+            alike = kinds.get(_kind(*of), ())
+            own = _settings(scenario.model_dump(mode="json")) if alike else {}
+            found = [timing for timing in alike if _same(own, _settings(timing.parameters))]
+            self._found[key] = scenario, found
+        return self._found[key][1]
 
 
 def stored(*scenarios: str) -> History:
@@ -180,13 +194,22 @@ def of_runs(scenario: Scenario, history: History) -> list[float]:
     return _seconds(planned, [history.seconds(item) for item in planned])
 
 
-def phases_of_runs(scenario: Scenario, history: History) -> list[dict[str, float]]:
+def phases_of_runs(
+    scenario: Scenario, history: History, points: Sequence[Point] | None = None
+) -> list[dict[str, float]]:
     """The seconds of each phase of each planned run (`netkv.scenarios.schedule`)."""
-    planned, builds = plan(scenario), DesignBuilds()
+    planned, builds = plan(scenario, points), DesignBuilds()
     found = _phases(planned, [history.seconds(item) for item in planned])
     for phases, item in zip(found, planned, strict=True):
         phases["starting"] += builds.seconds(item)
     return found
+
+
+def memory_of_runs(
+    scenario: Scenario, history: History, points: Sequence[Point] | None = None
+) -> list[int | None]:
+    """The bytes of memory that each planned run needs; None where it is not known."""
+    return [history.memory(item) for item in plan(scenario, points)]
 
 
 def _seconds(planned: Sequence[PlannedRun], measured: Sequence[float | None]) -> list[float]:

@@ -35,6 +35,11 @@ _COLUMNS = ("phase", "interval", "server_load", "control_plane_mib_per_s_by_swit
 """Columns of the series in addition to the time, the sampled metrics and the latency."""
 
 
+def columns() -> tuple[str, ...]:
+    """The columns of the series of a result."""
+    return *_COLUMNS, *metric_table.sampled(), "time", *_LATENCIES
+
+
 class Collector:
     """Accumulates the figures of one run."""
 
@@ -54,9 +59,7 @@ class Collector:
         """Bytes between each switch and its controller."""
         self._violations: list[Any] = []
         """The last report of the history checker."""
-        self._series: dict[str, list[Any]] = {
-            name: [] for name in (*_COLUMNS, *metric_table.sampled(), "time", *_LATENCIES)
-        }
+        self._series: dict[str, list[Any]] = {name: [] for name in columns()}
         """The series of warm-up and measured part, which grow with the length of the run. They are
         columns, since a model for each interval takes several times the memory."""
         self._events: list[tuple[float, RunEvent]] = []
@@ -77,7 +80,7 @@ class Collector:
     def event(self, event: RackEvent) -> RunEvent:
         """Adds an event of the rack."""
         added = RunEvent(
-            time=event.time - self.epoch,
+            time=self._since_epoch(event.time),
             kind=event.kind,
             node=event.node,
             text=event.text,
@@ -86,6 +89,11 @@ class Collector:
         )
         self._events.append((event.time, added))
         return added
+
+    def _since_epoch(self, when: float) -> float:
+        """The time of an event, to nanoseconds: an epoch that was known earlier may differ in the
+        last digit, and the stored event is the same then."""
+        return round(when - self.epoch, 9)
 
     def sample(self, phase: Phase, sample: RackSample, time: float | None = None) -> RunSample:
         """Adds a sample of the rack, of any phase; each metric's source selects its phases.
@@ -135,7 +143,8 @@ class Collector:
         """The result of the run; `reason`: why it failed, `CANCELLED`, or None for success."""
         histogram = self._histogram if self.whole_rack is None else self.whole_rack.latency
         events = [
-            event.model_copy(update={"time": when - self.epoch}) for when, event in self._events
+            event.model_copy(update={"time": self._since_epoch(when)})
+            for when, event in self._events
         ]
         return RunResult(
             id=self._run.id,

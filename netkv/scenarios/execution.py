@@ -7,24 +7,17 @@ is stored as cancelled, and re-raises the cancellation.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
-import secrets
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from netkv import schemes
 from netkv.errors import NetkvError, UsageError, of_disk
 from netkv.model.report import RackEvent, RackSample
 from netkv.scenarios.collect import Collector
-from netkv.scenarios.provenance import provenance
 from netkv.scenarios.recovery import recovering_after
 from netkv.scenarios.results import (
     CANCELLED,
     Phase,
-    Provenance,
     RunResult,
     RunSample,
     RunSink,
@@ -33,15 +26,13 @@ from netkv.scenarios.results import (
 from netkv.scenarios.run import DrivenRun
 from netkv.scenarios.run_plan import PlannedRun
 from netkv.scenarios.schedule import Step
-from netkv.sim import profiles
+from netkv.scenarios.start import describe
 
 if TYPE_CHECKING:
     from netkv.scenarios.live import LiveRun
     from netkv.scenarios.simulated import SimRun
 
 
-_NOT_OF_A_RUN = {"title", "description", "schemes", "seed", "repeat", "sweep", "expect", "plots"}
-"""Fields of a scenario that do not concern one of its runs alone. (`PlannedRun` has its seed.)"""
 _TICK_S = 0.25
 """Seconds of wall time between two reports of how far a run is."""
 
@@ -76,7 +67,6 @@ class Execution:
         count: int,
         sink: RunSink | None,
         on_progress: Callable[[Progress], None],
-        finished: Callable[[str], RunResult | None],
         on_step: Callable[[Step], None],
         started: RunStart | None = None,
         *,
@@ -90,7 +80,6 @@ class Execution:
         self._count = count
         self._sink = sink
         self._on_progress = on_progress
-        self._finished = finished
         self._on_step = on_step
         self._threads = threads
         self._phase = "starting"
@@ -112,13 +101,12 @@ class Execution:
         driven: DrivenRun | None = None
         ticker: _Ticker | None = None
         reason: str | None = CANCELLED
-        known: RunResult | None = None
         refused = False
         try:
             driven = begun = self._driven()
             ticker = _Ticker(self._loop, lambda: self._on_step(self._position(begun)))
             self._on_step(Step(self._index, "compiling"))
-            known = await self._attempt(driven)
+            await self._attempt(driven)
             reason = None
         except NetkvError as error:
             refused = self._start is None and isinstance(error, UsageError)
@@ -145,9 +133,7 @@ class Execution:
                     await driven.close()
             finally:
                 if not refused:
-                    result = known or self._finish(reason)
-        if known is not None:
-            self._enter("known")
+                    result = self._finish(reason)
         return result
 
     def _driven(self) -> DrivenRun:
@@ -164,49 +150,18 @@ class Execution:
         """Ends the run without executing it."""
         return self._finish(reason)
 
-    async def _attempt(self, run: DrivenRun) -> RunResult | None:
-        """Executes the run, or returns its result if that is stored already."""
+    async def _attempt(self, run: DrivenRun) -> None:
+        """Executes the run."""
         failure: NetkvError | None = None
         try:
             await run.prepare()
         except NetkvError as error:
             failure = error
-        start = self._describe(run.rack.program_hash)
-        if failure is None and (known := self._known(start)) is not None:
-            self._start = start
-            return known
-        self._begin(start)
+        self._begin(describe(self._planned, run.rack.program_hash))
         if failure is not None:
             raise failure
         assert self._collector is not None
         await run.run(self._collector)
-        return None
-
-    def _known(self, start: RunStart) -> RunResult | None:
-        if start.mode == "live" or start.provenance.uncommitted:
-            return None
-        return self._finished(start.id)
-
-    def _describe(self, program_hash: str) -> RunStart:
-        scenario = self._planned.scenario
-        scheme = schemes.get(self._planned.scheme)
-        origin = provenance(scheme.program_path.name, program_hash)
-        return RunStart(
-            id=_live_id(scheme.name) if scenario.mode == "live" else _sim_id(self._planned, origin),
-            scenario=scenario.name,
-            title=scenario.title or scenario.name,
-            scheme=scheme.name,
-            params=self._planned.params,
-            repeat=self._planned.repeat,
-            seed=self._planned.seed,
-            mode=scenario.mode,
-            target=scenario.lab.target,
-            started_at=time.time(),
-            duration=scenario.duration,
-            warmup=scenario.warmup,
-            parameters=scenario.model_dump(mode="json"),
-            provenance=origin,
-        )
 
     def _begin(self, start: RunStart) -> None:
         if self._sink is not None:
@@ -216,7 +171,7 @@ class Execution:
 
     def _finish(self, reason: str | None) -> RunResult:
         if self._start is None:
-            self._begin(self._describe(""))
+            self._begin(describe(self._planned, ""))
         assert self._collector is not None
         self._enter("stopping")
         result = self._collector.result(reason)
@@ -314,37 +269,3 @@ def _kind(mode: str) -> type[LiveRun | SimRun]:
     from netkv.scenarios.simulated import SimRun
 
     return SimRun
-
-
-def _live_id(scheme: str) -> str:
-    stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime())
-    return f"{stamp}-{scheme}-{secrets.token_hex(3)}"
-
-
-def same_result(planned: PlannedRun) -> str:
-    """A text that two simulated runs of the same netkv have in common if their results are the
-    same."""
-    return json.dumps(_determined_by(planned), sort_keys=True)
-
-
-def _determined_by(planned: PlannedRun) -> dict[str, Any]:
-    return {
-        "scenario": planned.scenario.model_dump(mode="json", exclude=_NOT_OF_A_RUN),
-        "scheme": planned.scheme,
-        "params": planned.params,
-        "seed": planned.seed,
-    }
-
-
-def _sim_id(planned: PlannedRun, origin: Provenance) -> str:
-    """The id of a simulated run: a hash of everything that determines its result, and of its place
-    in a sweep. It does not depend on the other runs of its scenario, nor on how it is shown."""
-    document = {
-        **_determined_by(planned),
-        # The figures, since 'this-machine' and files change with each calibration.
-        "profile": profiles.of(planned.scenario.lab).model_dump(mode="json"),
-        "program": origin.program_hash,
-        "source": [origin.netkv_version, origin.source_revision],
-    }
-    digest = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
-    return f"sim-{planned.scenario.name}-{planned.scheme}-{digest[:10]}"

@@ -234,6 +234,13 @@ def _check_schemes(scenario: Scenario, names: Sequence[str], locate: Locate) -> 
                 raise sources.wrong(at, locate(at), wrong) from wrong
 
 
+def check_point(scenario: Scenario, params: Mapping[str, Any]) -> None:
+    """Raises `UsageError` if an option cannot have this value, or cannot be swept."""
+    swept = scenario.model_copy(update={"sweep": {path: [it] for path, it in params.items()}})
+    _check_sweep(swept, lambda _: "--over")
+    _check_schemes(swept, scenario.schemes, lambda _: "--over")
+
+
 def _check_sweep(scenario: Scenario, locate: Locate) -> None:
     for path, values in scenario.sweep.items():
         at = ("sweep", path)

@@ -4,18 +4,40 @@ from __future__ import annotations
 
 import functools
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from netkv import __version__, resources
 from netkv.machine import host
 from netkv.scenarios.results import Provenance
 
+_planned_by: ContextVar[tuple[str | None] | None] = ContextVar("planned_by", default=None)
+
+
+@contextmanager
+def planned_by(revision: str | None) -> Iterator[None]:
+    """Within this context, runs are of this revision: a worker that executes what another process
+    has planned has the same files, and may not know their revision."""
+    token = _planned_by.set((revision,))
+    try:
+        yield
+    finally:
+        _planned_by.reset(token)
+
+
+def revision() -> str | None:
+    """The revision of runs that are planned here."""
+    given = _planned_by.get()
+    return _revision() if given is None else given[0]
+
 
 def provenance(program: str, program_hash: str) -> Provenance:
     """The provenance of a run of `program` (file name) on this machine."""
     return Provenance(
         netkv_version=__version__,
-        source_revision=_revision(),
+        source_revision=revision(),
         program=program,
         program_hash=program_hash,
         host=host(),

@@ -7,7 +7,9 @@ are not declared as fields; documents contain them by their names, beside the de
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -299,8 +301,24 @@ class RunIdentity(BaseModel):
     seed: int
 
 
+_FIELD_SETS: dict[frozenset[str], set[str]] = {}
+"""The sets of fields of results, of which there are few. Nobody changes them."""
+
+
 class RunResult(RunFigures, RunIdentity):
     """A finished run."""
+
+    def __setstate__(self, state: dict[Any, Any]) -> None:
+        """Those of a large pool come from other processes and are kept until its end, so the names
+        in them are shared: they take more memory than the values."""
+        for part in ("__dict__", "__pydantic_extra__"):
+            if state[part] is not None:
+                state[part] = {sys.intern(name): value for name, value in state[part].items()}
+        series = state["__dict__"].get("series", {})
+        state["__dict__"]["series"] = {sys.intern(name): each for name, each in series.items()}
+        names = frozenset(map(sys.intern, state["__pydantic_fields_set__"]))
+        state["__pydantic_fields_set__"] = _FIELD_SETS.setdefault(names, set(names))
+        super().__setstate__(state)
 
     status: Status
     reason: str | None = None
@@ -384,6 +402,7 @@ class ScenarioResult(Result):
     target: str
     seed: int
     runs: list[RunResult]
+    """Of many runs, a sequence that unpacks each when it is asked for."""
     summary: list[Summary]
     thresholds: list[Threshold]
     warnings: list[str] = []
@@ -406,6 +425,15 @@ class RunSink(Protocol):
 
     def progress(self, document: dict[str, Any]) -> None:
         """Stores how far the scenario is (`netkv.scenarios.schedule.State.document`)."""
+
+    def adopt(self, run_id: str) -> None:
+        """Takes over a simulated run that is stored already."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """What is stored within this context is stored at its end, at once."""
+
+    def memory(self, run_id: str, peak: int) -> None:
+        """Stores the most memory of the process that has executed a run, in bytes."""
 
     def begin(self, run: RunStart) -> None: ...
     def sample(self, run_id: str, sample: RunSample) -> None: ...

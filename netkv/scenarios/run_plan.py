@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,15 +28,30 @@ class PlannedRun:
     seed: int
 
 
-def plan(scenario: Scenario) -> list[PlannedRun]:
+@dataclass(frozen=True)
+class Point:
+    """A point that is not one of a scenario's sweep."""
+
+    params: dict[str, Any]
+    """Path → value."""
+    schemes: tuple[str, ...] | None = None
+    """The schemes that run there; None: all."""
+
+
+def plan(scenario: Scenario, points: Sequence[Point] | None = None) -> list[PlannedRun]:
     """All runs. Schemes alternate, so that a change of the machine's speed affects all of them.
 
-    Raises `UsageError` if a scheme does not support the lab at some point of the sweep.
+    `points` are executed instead of those of the scenario's sweep. Raises `UsageError` if a scheme
+    does not support the lab at some point.
     """
     runs = []
-    for params in loader.sweep_points(scenario):
+    if points is None:
+        points = [Point(params) for params in loader.sweep_points(scenario)]
+    for point in points:
+        params = point.params
         applied = loader.apply(scenario, params)
-        own = {scheme: applied.of_scheme(scheme) for scheme in scenario.schemes}
+        names = scenario.schemes if point.schemes is None else point.schemes
+        own = {scheme: applied.of_scheme(scheme) for scheme in names}
         for scheme, each in own.items():
             checks.check(schemes.get(scheme), each.lab, each.workload)
         for repeat in range(scenario.repeat):

@@ -20,8 +20,10 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from netkv.executors.executor import Worker
 
 PHASES = ("compiling", "starting", "preload", "warmup", "measure", "drain", "verify", "stopping")
 """The phases of a run, in order; a run may lack some. `preload`: caches are filled."""
@@ -72,6 +74,8 @@ class Step:
     """How far the phase is, 0 to 1; None if the run cannot say."""
     recovering: tuple[str, ...] = ()
     """The switches that recover."""
+    seconds: float | None = None
+    """What the run has taken, if its phases were not reported; with one of `ENDED`."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,16 @@ class State:
     end."""
     runs: tuple[RunState, ...]
     """The runs in progress, in the order of the plan."""
+    rate: float | None = None
+    """Runs per second that end, over the last minute; None before some have."""
+    failed: int = 0
+    """Number of runs that have failed."""
+    failures: tuple[str, ...] = ()
+    """The newest of them, each with its reason."""
+    workers: tuple[Worker, ...] = ()
+    """The processes that execute runs."""
+    link: str | None = None
+    """The address of a page about them."""
 
     def document(self, updated_at: float) -> dict[str, Any]:
         """For the run store (`groups.progress`); `updated_at` in seconds since the epoch."""
@@ -133,6 +147,11 @@ class State:
                 }
                 for each in self.runs
             ],
+            "rate": self.rate,
+            "failed": self.failed,
+            "failures": list(self.failures),
+            "workers": [asdict(each) for each in self.workers],
+            "link": self.link,
             "updated_at": updated_at,
         }
 
@@ -214,6 +233,8 @@ class Schedule:
         if step.phase in ENDED:
             self._running.pop(step.index, None)
             self._ended.add(step.index)
+            if step.seconds is not None and step.phase == "done":
+                self._measure(step.index, step.seconds)
         elif run is None or run.phase != step.phase:
             share = 0.0 if run is None else run.share
             self._running[step.index] = _Run(
@@ -224,6 +245,11 @@ class Schedule:
             run.recovering = step.recovering
             if step.fraction is not None:
                 run.fraction = max(run.fraction or 0.0, min(step.fraction, 1.0))
+
+    @property
+    def over(self) -> bool:
+        """Whether all runs have ended."""
+        return len(self._ended) == len(self.expected)
 
     def state(self, now: float) -> State:
         """How far the scenario is at time `now`."""
@@ -248,6 +274,15 @@ class Schedule:
         speed = self._speeds.setdefault(_kind(run.phase), _Speed(0.0))
         speed.taken += now - run.since
         speed.expected += share * self.expected[index].get(run.phase, 0.0)
+
+    def _measure(self, index: int, seconds: float) -> None:
+        """Lets a run whose phases are not known count for the speed of all its phases alike."""
+        expected = self.expected[index]
+        whole = math.fsum(expected.values())
+        for phase, usual in expected.items():
+            if whole > 0:
+                self._speeds[_kind(phase)].taken += seconds * usual / whole
+                self._speeds[_kind(phase)].expected += usual
 
     def _run_state(self, now: float, index: int) -> RunState:
         run, expected = self._running[index], self.expected[index]

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -128,19 +128,41 @@ def evaluate(expressions: Iterable[Expression], runs: Iterable[RunResult]) -> li
 
     `value` is that of the first comparison that does not hold; if all hold, of the first one.
     """
-    points: dict[str, dict[str, list[RunResult]]] = {}
-    for run in runs:
-        point = ", ".join(f"{path}={value}" for path, value in run.params.items())
-        points.setdefault(point, {}).setdefault(_identifier(run.scheme), []).append(run)
-    return [_over_points(expression, points) for expression in expressions]
+    lines = list(expressions)
+    cases: list[list[_Case]] = [[] for _ in lines]
+    if lines:
+        # One point at a time: all runs of a large sweep take much memory.
+        for point, own in by_point(runs):
+            of_schemes: dict[str, list[RunResult]] = {}
+            for run in own:
+                of_schemes.setdefault(_identifier(run.scheme), []).append(run)
+            for expression, found in zip(lines, cases, strict=True):
+                found += _cases(expression, point, of_schemes)
+    return [_verdict(expression, found) for expression, found in zip(lines, cases, strict=True)]
+
+
+def by_point(runs: Iterable[RunResult]) -> Iterator[tuple[str, list[RunResult]]]:
+    """The points of a sweep with their runs, in the order of their first runs."""
+    ordered = runs if isinstance(runs, Sequence) else list(runs)
+    points: dict[str, list[int]] = {}
+    for at, run in enumerate(ordered):
+        points.setdefault(point_of(run), []).append(at)
+    for point, own in points.items():
+        yield point, [ordered[at] for at in own]
+
+
+def point_of(run: RunResult) -> str:
+    """Its point of the sweep: `workload.zipf=0.9, lab.servers=8`; empty without a sweep."""
+    return ", ".join(f"{path}={value}" for path, value in run.params.items())
 
 
 def summarise(runs: Iterable[RunResult]) -> list[Summary]:
     """One line per scheme and sweep point, in the order of the runs."""
-    groups: dict[str, list[RunResult]] = {}
-    for run in runs:
-        groups.setdefault(f"{run.scheme} {sorted(run.params.items())}", []).append(run)
-    return [_summary(group) for group in groups.values()]
+    ordered = runs if isinstance(runs, Sequence) else list(runs)
+    groups: dict[str, list[int]] = {}
+    for at, run in enumerate(ordered):
+        groups.setdefault(f"{run.scheme} {sorted(run.params.items())}", []).append(at)
+    return [_summary([ordered[at] for at in group]) for group in groups.values()]
 
 
 def _summary(group: list[RunResult]) -> Summary:
@@ -161,7 +183,7 @@ def _summary(group: list[RunResult]) -> Summary:
     )
 
 
-class _UnknownError(Exception):
+class UnknownError(Exception):
     """A value that the runs do not have."""
 
 
@@ -184,15 +206,16 @@ class _Case:
         return " at ".join(part for part in (self.scheme, self.point) if part)
 
 
-def _over_points(
-    expression: Expression, points: Mapping[str, Mapping[str, list[RunResult]]]
-) -> Threshold:
+def _cases(expression: Expression, point: str, runs: Mapping[str, list[RunResult]]) -> list[_Case]:
+    """The comparisons of a line at one point, of which each scheme has its runs."""
     everyone = EACH in _names(expression)
-    cases = [
+    return [
         _case(expression, {**runs, EACH: own}, scheme, point)
-        for point, runs in points.items()
         for scheme, own in (runs.items() if everyone else [("", [])])
     ]
+
+
+def _verdict(expression: Expression, cases: list[_Case]) -> Threshold:
     if not cases:
         return Threshold(expr=expression.text, ok=False, value=None, detail="there were no runs")
     shown = next((case for case in cases if not case.ok), cases[0])
@@ -210,7 +233,7 @@ def _case(
     try:
         left = _value(expression.left, look_up)
         right = _value(expression.right, look_up)
-    except _UnknownError as unknown:
+    except UnknownError as unknown:
         return _Case(scheme, point, False, left, str(unknown))
     ok = _COMPARE[expression.compare](left, right)
     return _Case(scheme, point, ok, left, f"{left:.6g} against {right:.6g}")
@@ -257,7 +280,7 @@ def _value(node: ast.expr, look_up: Callable[[str, str], float]) -> float:
             try:
                 return _BINARY[type(op)](_value(left, look_up), _value(right, look_up))
             except ZeroDivisionError:
-                raise _UnknownError(f"'{ast.unparse(right)}' is 0") from None
+                raise UnknownError(f"'{ast.unparse(right)}' is 0") from None
         case ast.Call(func=ast.Name(id=name), args=args):
             return float(_FUNCTIONS[name](*(_value(arg, look_up) for arg in args)))
         case ast.Attribute(value=ast.Name(id=scheme), attr=metric):
@@ -268,40 +291,40 @@ def _value(node: ast.expr, look_up: Callable[[str, str], float]) -> float:
 
 def _metric(scheme: str, metric: str, runs: list[RunResult]) -> float:
     if not runs:
-        raise _UnknownError(f"'{scheme}' did not run")
+        raise UnknownError(f"'{scheme}' did not run")
     if any(run.status == "cancelled" for run in runs):
-        raise _UnknownError(f"a run of '{scheme}' was cancelled")
+        raise UnknownError(f"a run of '{scheme}' was cancelled")
     row = metric_table.find(metric)
     if row is not None and row.repeats == "all":
         verdict = over_repeats(row, runs)
         if verdict is None:
-            raise _UnknownError(
+            raise UnknownError(
                 f"'{scheme}.{metric}' is unknown: no read was wrong, but not all were judged"
             )
         return float(bool(verdict))
     if row is not None and row.repeats == "sum":
         total = over_repeats(row, runs)
         if total is None:
-            raise _UnknownError(
+            raise UnknownError(
                 f"'{scheme}.{metric}' is unknown: a run does not have it, or failed before its "
                 f"verification"
             )
         return float(cast("int", total))
     if failed := [run for run in runs if run.status == "failed"]:
-        raise _UnknownError(f"a run of '{scheme}' failed: {failed[0].reason}")
+        raise UnknownError(f"a run of '{scheme}' failed: {failed[0].reason}")
     if metric.startswith(recovery.METRIC):
         for run in runs:
             for found in recovery.not_recovered(run.unfinished_recoveries):
-                raise _UnknownError(f"'{scheme}.{metric}' has no value ({found.text})")
+                raise UnknownError(f"'{scheme}.{metric}' has no value ({found.text})")
     values = [value for run in runs if (value := metric_of(run, metric)) is not None]
     if not values and metric.startswith(recovery.METRIC):
         phases = {
             phase.name: None for run in runs for each in run.recoveries for phase in each.phases
         }
         seen = f"phases: {', '.join(phases)}" if phases else "no switch recovered"
-        raise _UnknownError(f"'{scheme}.{metric}' has no value ({seen})")
+        raise UnknownError(f"'{scheme}.{metric}' has no value ({seen})")
     if not values:
-        raise _UnknownError(f"'{scheme}.{metric}' has no value")
+        raise UnknownError(f"'{scheme}.{metric}' has no value")
     return sum(values) / len(values)
 
 
@@ -363,6 +386,11 @@ def _identifier(scheme: str) -> str:
 def fits(expression: Expression, schemes: Iterable[str]) -> bool:
     """Whether an expression names none but these schemes."""
     return _names(expression) <= {EACH, *map(_identifier, schemes)}
+
+
+def is_about_each(expression: Expression) -> bool:
+    """Whether it holds for each scheme or not, independently of the others."""
+    return _names(expression) == {EACH}
 
 
 def _names(expression: Expression) -> set[str]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -84,11 +86,32 @@ def path() -> Path:
     return home() / "this-machine.json"
 
 
+_given: ContextVar[dict[str, Profile] | None] = ContextVar("given", default=None)
+
+
+@contextmanager
+def given(name: str, profile: Profile | None) -> Iterator[None]:
+    """Within this context, a name means this profile: that of another machine, where a run was
+    planned. None: what it means here."""
+    token = _given.set(None if profile is None else {name: profile})
+    try:
+        yield
+    finally:
+        _given.reset(token)
+
+
+def of_machine(name: str) -> Profile | None:
+    """The profile of that name, if it may be another one on another machine; otherwise None."""
+    return get(name) if name == THIS_MACHINE or name.endswith(".json") else None
+
+
 def get(name: str) -> Profile:
     """The profile of that name; a name that ends in `.json` is a file.
 
     Raises `UsageError`, with the names of all profiles, if there is none.
     """
+    if (found := (_given.get() or {}).get(name)) is not None:
+        return found
     if name == THIS_MACHINE:
         return _read(path()) if is_measured() else _MACHINES[FALLBACK]
     if name.endswith(".json"):

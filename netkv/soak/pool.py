@@ -1,4 +1,4 @@
-"""Plays cases on all cores, with a process for each core.
+"""Plays cases on an executor.
 
 Rules
 -----
@@ -9,45 +9,41 @@ Rules
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from multiprocessing.connection import Connection, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Protocol
 
-from netkv.errors import NetkvError
+from netkv.executors.executor import Executor, Unit, UnitCrashedError, WorkerDiedError
 from netkv.soak.case import Case
 from netkv.soak.run import Outcome, play
 from netkv.soak.verdict import CRASH, Violation
-from netkv.worker_process import WorkerProcess, cores, ended_how
 
-_PATIENCE = 0.1
-"""Seconds that an idle process has to end by itself."""
+NICENESS = 5
+"""Other processes of this machine have priority."""
 
 
 class Player(Protocol):
     """Plays cases."""
 
-    size: int
-    """How many cases it plays at a time."""
+    @property
+    def size(self) -> int:
+        """How many cases it plays at a time."""
 
     def play(self, cases: Iterator[Case]) -> Iterator[tuple[int, Case, Outcome]]: ...
     def play_all(self, cases: Sequence[Case]) -> list[Outcome]: ...
 
 
 class Pool:
-    """A `Player` with processes. A context manager."""
+    """A `Player` with an executor."""
 
-    def __init__(self, processes: int | None = None) -> None:
-        """`processes`: None for one on each core; they start with the first case."""
-        self.size = processes or cores()
-        self._workers: list[_Worker] = []
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._under_way: dict[Future[Outcome], tuple[int, Case]] = {}
 
-    def __enter__(self) -> Pool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for worker in self._workers:
-            worker.end(_PATIENCE if worker.playing is None else 0)
+    @property
+    def size(self) -> int:
+        """See `Player`."""
+        return self._executor.width
 
     def play(self, cases: Iterator[Case]) -> Iterator[tuple[int, Case, Outcome]]:
         """Plays cases; yields number (from 0), case and outcome of each when it is done.
@@ -56,81 +52,45 @@ class Pool:
         loop early, the results of running cases are discarded. Raises `NetkvError` for a case that
         cannot be played.
         """
-        self._replace_busy()
+        self._discard()
         numbered = enumerate(cases)
         while True:
-            for worker in self._workers:
-                if worker.playing is None and (following := next(numbered, None)) is not None:
-                    worker.begin(*following)
-            busy = {each.pipe: each for each in self._workers if each.playing is not None}
-            if not busy:
+            while len(self._under_way) < self.size:
+                if (following := next(numbered, None)) is None:
+                    break
+                future = self._executor.submit(play_unit, following[1])
+                self._under_way[future] = following
+            if not self._under_way:
                 return
-            for pipe in wait(list(busy)):
-                worker = busy[pipe]  # type: ignore[index]  # only connections were given
-                yield self._take(worker)
+            ended, _ = wait(self._under_way, return_when=FIRST_COMPLETED)
+            for future in ended:
+                number, case = self._under_way.pop(future)
+                try:
+                    outcome = future.result()
+                except WorkerDiedError as died:
+                    outcome = _crashed(case, f"The process that played it {died.how}.")
+                except UnitCrashedError as error:
+                    outcome = _crashed(case, f"It ended with an internal error: {error}")
+                yield number, case, outcome
 
     def play_all(self, cases: Sequence[Case]) -> list[Outcome]:
         """Plays a few cases; returns the outcomes in the same order."""
         done = {number: outcome for number, _, outcome in self.play(iter(cases))}
         return [done[number] for number in range(len(cases))]
 
-    def _replace_busy(self) -> None:
-        """Replaces processes that still play a case whose result is not needed any more."""
-        for worker in list(self._workers):
-            if worker.playing is not None:
-                worker.end(0)
-                self._workers.remove(worker)
-        while len(self._workers) < self.size:
-            self._workers.append(_Worker())
-
-    def _take(self, worker: _Worker) -> tuple[int, Case, Outcome]:
-        assert worker.playing is not None, "it was given a case"
-        number, case = worker.playing
-        worker.playing = None
-        try:
-            answer = worker.pipe.recv()
-        except (EOFError, ConnectionError):
-            self._workers[self._workers.index(worker)] = _Worker()
-            return number, case, _died(case, worker.end(_PATIENCE))
-        if isinstance(answer, NetkvError):
-            raise answer
-        return number, case, answer
+    def _discard(self) -> None:
+        """Discards cases whose result is not needed any more."""
+        for future in self._under_way:
+            self._executor.discard(future)
+        self._under_way.clear()
 
 
-class _Worker(WorkerProcess):
-    """A process that plays cases."""
-
-    def __init__(self) -> None:
-        super().__init__(_work)
-        self.playing: tuple[int, Case] | None = None
-        """Number and case that it plays."""
-
-    def begin(self, number: int, case: Case) -> None:
-        """Sends it a case."""
-        self.playing = (number, case)
-        self.send(case)
+def play_unit(case: Case, _: Unit) -> Outcome:
+    """Plays a case: a unit of an executor."""
+    return play(case)
 
 
-def _work(pipe: Connection) -> None:
-    """The main loop of a process."""
-    os.nice(5)  # other processes of this machine have priority
-    while True:
-        try:
-            case: Case = pipe.recv()
-        except (EOFError, ConnectionError):
-            return
-        try:
-            answer: Outcome | NetkvError = play(case)
-        except NetkvError as error:
-            answer = error
-        try:
-            pipe.send(answer)
-        except ConnectionError:
-            return
-
-
-def _died(case: Case, code: int | None) -> Outcome:
-    """The outcome of a case whose process has crashed."""
-    text = f"The process that played it ended {ended_how(code)}."
+def _crashed(case: Case, text: str) -> Outcome:
+    """The outcome of a case that ended with its process."""
     violation = Violation(kind=CRASH, text=text, at=0.0)
     return Outcome(case.seed, 0, 0, 0, (violation,), 0.0, "")

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import uvicorn
 
+from netkv.api import app
 from netkv.api.access import Access
 from netkv.api.app import create_app
 from netkv.api.jobs import requests
@@ -81,6 +82,12 @@ def serving_labs(home: Path) -> Iterator[Served]:
             finally:
                 for name in state.names():
                     daemon.down(name)
+
+
+@pytest.fixture
+def own_application(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers of the test share no routes with others: they depend on what it has replaced."""
+    monkeypatch.setattr(app, "application", app.application.__wrapped__)
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from netkv.report.style import GREY, of_scheme
-from netkv.runs import StoreSink
+from netkv.runs import Store, StoreSink
 from netkv.schemes import all_schemes
-from tests.api.serving import Served
+from tests.api.serving import Served, serving
 from tests.runs.recorded_runs import record, start
 from tests.waiting import PATIENCE_S, until
 
@@ -164,6 +164,18 @@ def test_page_and_its_scripts_have_their_media_types(served: Served) -> None:
     assert answer.headers["content-type"].startswith("text/html")
     script = get(f"{served.url}/js/main.js")
     assert "javascript" in script.headers["content-type"]
+
+
+def test_servers_of_one_process_share_nothing_but_routes(served: Served, tmp_path: Path) -> None:
+    with StoreSink(served.store) as sink:
+        record(sink, start("first"))
+    first = f"{served.url}/api/v1/runs"
+    with Store(f"sqlite:///{tmp_path}/other.db") as store, serving(store) as other:
+        assert get(f"{other.url}/api/v1/runs").json()["total"] == 0
+        assert get(first).json()["total"] == 1
+    with stream("GET", f"{served.url}/api/v1/stream") as response:
+        assert next(response.iter_lines()), "the end of the other server is not that of this one"
+    assert get(first).json()["total"] == 1
 
 
 def is_ready(url: str) -> bool:

@@ -32,7 +32,12 @@ def web(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def own(store: Store, web: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+def own(
+    store: Store,
+    web: Path,
+    own_application: None,  # noqa: ARG001 (builds routes to these files)
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Served]:
     """A server of these files."""
     monkeypatch.setattr(resources, "path", lambda _name: web)
     with serving(store) as served:
@@ -95,7 +100,12 @@ async def test_small_answers_are_sent_at_once() -> None:
 
 
 @pytest.fixture
-def documented(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+def documented(
+    store: Store,
+    tmp_path: Path,
+    own_application: None,  # noqa: ARG001 (builds routes to this site)
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Served]:
     """A server of the documentation's site `tmp_path / "site"`, which is not built yet."""
     monkeypatch.setattr(resources, "site", lambda: tmp_path / "site")
     with serving(store) as served:

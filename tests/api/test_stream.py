@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import httpx
 import pytest
@@ -20,6 +21,20 @@ from netkv.runs import Store, StoreSink
 from tests.api.serving import Served
 from tests.runs.recorded_runs import samples, start
 from tests.waiting import PATIENCE_S, until_async
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Store]:
+    """An empty store of each kind."""
+    monkeypatch.setenv("NETKV_HOME", str(tmp_path))
+    monkeypatch.delenv("NETKV_STORE", raising=False)
+    if request.param == "postgresql":
+        monkeypatch.setenv("NETKV_STORE", request.getfixturevalue("server_url"))
+    with Store() as opened:
+        yield opened
+
 
 stream = partial(httpx.stream, timeout=PATIENCE_S)
 

@@ -11,6 +11,9 @@ import pytest
 
 from netkv.cli import main
 from tests.cli.commands import NETKV, ROOT, CommandResult, Netkv
+from tests.runs.postgresql import database, postgresql, server_url
+
+__all__ = ["database", "postgresql", "server_url"]
 
 
 @pytest.fixture

@@ -40,6 +40,16 @@ def test_all_shipped_programs_are_fuzzed_when_none_is_named(netkv: Netkv) -> Non
     assert "no difference" in result.err
 
 
+def test_workers_of_a_cluster_compare_the_same_cases(netkv: Netkv) -> None:
+    command = ("p4", "fuzz", TABLES, "--generated", "--seeds", "6", "--packets", "300", "--json")
+    here, there = netkv(*command).document, netkv(*command, "--on", "local:2").document
+    for each in ("ok", "cases", "generated_programs", "packets", "frames_out", "findings"):
+        assert there[each] == here[each]
+    wrong = netkv(*command, "--on", "local:2", "--threads", "1")
+    assert wrong.status == 2
+    assert "'--threads' is for processes of this machine" in wrong.err
+
+
 def test_compile_error_is_reported(netkv: Netkv, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.p4"
     wrong.write_text("header h {")

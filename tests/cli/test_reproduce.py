@@ -96,8 +96,9 @@ def test_experiments_share_a_pool(netkv: Netkv, mine: Path) -> None:
         "    as_published", "    # as_published"
     )
     mine.write_text(f"{head}experiments:\n{experiment}{two}", encoding="utf-8")
-    first = netkv("reproduce", str(mine), "--seeds", "1", "--jobs", "2", "--json")
+    first = netkv("reproduce", str(mine), "--seeds", "1", "--on", "local:2", "--json")
     assert first.status == 0, first.err
+    assert "On 2 processes of this machine, 2 units at a time" in first.err
     names = [each["name"] for each in first.document["experiments"]]
     assert names == ["mine", "other"]
     assert "3 experiments, 10 runs" in first.err

@@ -153,8 +153,9 @@ def test_compile_error_is_reported(netkv: Netkv, tmp_path: Path) -> None:
 
 
 def children(process: int) -> list[int]:
-    listed = Path(f"/proc/{process}/task/{process}/children").read_text()
-    return [int(child) for child in listed.split()]
+    """Those of all its threads."""
+    tasks = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(child) for listed in tasks for child in listed.read_text().split()]
 
 
 def workers(process: int) -> list[int]:

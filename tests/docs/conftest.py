@@ -1,5 +1,6 @@
-"""Makes the fixture of `tests.p4rt.shell` known to the tests of documents."""
+"""Makes fixtures of other folders known to the tests of documents."""
 
 from tests.p4rt.shell import shell_python
+from tests.runs.postgresql import database, postgresql
 
-__all__ = ["shell_python"]
+__all__ = ["database", "postgresql", "shell_python"]

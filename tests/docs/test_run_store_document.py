@@ -11,6 +11,7 @@ import pytest
 from netkv.runs import Store, export, reference
 from netkv.runs.default_store import default_url
 from tests.docs.documents import ROOT, blocks, run_python
+from tests.runs.postgresql import Server
 from tests.runs.recorded_runs import record_comparison
 
 DOCUMENT = ROOT / "docs/use/run-store.md"
@@ -57,6 +58,24 @@ def test_query_of_the_document_reads_json_columns(home: Path) -> None:
     assert dict(store.execute(query)) == {head.scheme: head.latency_us.p99 for head in heads}
     store.close()
     assert (home / "runs.db").is_file()
+
+
+def test_queries_of_the_document_for_a_server_are_correct(
+    postgresql: Server, database: str
+) -> None:
+    query, right = re.findall(r'psql netkv -c "(.*)"', DOCUMENT.read_text())[::-1]
+    with Store(postgresql.url(database)) as store:
+        record_comparison(store)
+        heads = store.heads()
+    with postgresql.connected(database) as connection:
+        found = connection.execute(query.encode()).fetchall()
+        connection.execute(right.encode())
+    assert {run: float(p99) for run, p99 in found} == {
+        each.id: each.latency_us.p99 for each in heads
+    }
+    with Store(postgresql.url(database, "reader")) as store:
+        assert store.heads() == heads
+        assert store.read_only
 
 
 @pytest.mark.usefixtures("home")

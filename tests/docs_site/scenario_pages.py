@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from netkv import evaluation, resources
-from netkv.cli.stored import run_stored
+from netkv.cli.stored import rounds
 from netkv.evaluation.reference import Evaluation, Experiment
 from netkv.report import papers, plots, text
 from netkv.report.drawing import draw
@@ -88,8 +88,9 @@ class Pages:
                 f"No figure here: its runs take about {text.duration(seconds)} in the simulator. "
                 f"{command} draws them.{documented}",
             )
-        result = run_stored(planned, jobs=cores(), resume=True, history=none)
-        figures = plots.defined_or_usual(result.records).figures
+        with rounds(jobs=cores(), resume=True, history=none) as opened:
+            done = opened.stored(opened.run(planned))
+        figures = plots.defined_or_usual(done.records).figures
         return Drawn(figures, f"{command} draws its figures.{documented}")
 
 

@@ -29,9 +29,9 @@ from netkv.scenarios import loader, reference
 from netkv.scenarios.results import ScenarioResult
 from netkv.scenarios.runner import run_scenario
 from netkv.schemes import metric_table, registry
-from tests.api.serving import served, store
+from tests.api.serving import own_application, served, store
 
-__all__ = ["served", "store"]
+__all__ = ["own_application", "served", "store"]
 pytestmark = pytest.mark.usefixtures("made_up")
 
 PUTS = Metric(
@@ -172,6 +172,7 @@ def test_reference_has_the_metric() -> None:
     assert "puts_seen" in json.dumps(reference.schema())
 
 
+@pytest.mark.usefixtures("own_application")
 def test_api_has_the_metric(records: list[RunRecord], served: Any) -> None:
     with httpx.Client(base_url=f"{served.url}/api/v1", timeout=100) as api:
         known = {each["name"]: each for each in api.get("metrics").json()}

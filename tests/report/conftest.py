@@ -1,5 +1,5 @@
 """Fixtures of the tests of figures and tables."""
 
-from tests.runs.conftest import store
+from tests.runs.sqlite import file_url, store
 
-__all__ = ["store"]
+__all__ = ["file_url", "store"]

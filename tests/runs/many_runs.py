@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from sqlalchemy import insert
 
 from netkv.runs import Store
-from netkv.runs.mapping import sample_row
+from netkv.runs.mapping import sample_values
 from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow
 from netkv.scenarios.results import Latency, RunSample, RunStart
 from netkv.schemes import all_schemes
@@ -57,12 +57,9 @@ def samples(run: RunStart, seconds: float, interval: float = 1.0) -> Iterator[Ru
 
 def fill(store: Store, run: RunStart, measured: Sequence[RunSample]) -> None:
     """Store samples of a run in one transaction."""
-    columns = [each.key for each in SampleRow.__table__.columns if each.key != "id"]
-    rows = (sample_row(run.id, sample) for sample in measured)
+    rows = [sample_values(run.id, sample) for sample in measured]
     with store.transaction() as session:
-        session.execute(
-            insert(SampleRow), [{name: getattr(row, name) for name in columns} for row in rows]
-        )
+        session.execute(insert(SampleRow), rows)
 
 
 def store_ended(store: Store, count: int, seconds: int) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,7 @@ from netkv.runs.schema import GroupRow, RunRow
 from netkv.scenarios.results import CANCELLED, HistoryOperation, Violation
 from netkv.scenarios.values import of_run
 from netkv.schemes import metric_table
+from tests.runs.raw_store import execute
 from tests.runs.recorded_runs import (
     CONTROL,
     record,
@@ -40,17 +39,6 @@ from tests.runs.recorded_runs import (
 from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'state' / 'runs.db'}"
-
-
-@pytest.fixture
-def store(url: str) -> Iterator[Store]:
-    with Store(url) as opened:
-        yield opened
 
 
 def test_run_is_read_back_with_all_fields(store: Store) -> None:
@@ -198,12 +186,9 @@ def test_deletion_removes_samples_and_empty_groups(store: Store, url: str) -> No
     record_comparison(store, "gtwo")
     store.delete(store.find(["gone"]))
     assert {head.group for head in store.heads()} == {"gtwo"}
-    with sqlite3.connect(url.removeprefix("sqlite:///")) as raw:
-        (left,) = raw.execute("SELECT count(*) FROM samples WHERE run_id LIKE 'one%'").fetchone()
-        (groups,) = raw.execute("SELECT count(*) FROM groups").fetchone()
-    raw.close()
-    assert left == 0
-    assert groups == 1
+    left = execute(url, "SELECT count(*) FROM samples WHERE run_id LIKE 'one%'")
+    groups = execute(url, "SELECT count(*) FROM groups")
+    assert (left, groups) == ([(0,)], [(1,)])
 
 
 def test_running_run_is_not_deleted(store: Store) -> None:
@@ -224,13 +209,15 @@ def test_news_returns_only_later_samples_and_events(store: Store) -> None:
 
 @pytest.mark.parametrize(
     ("version", "sentence"),
-    [(99, r"a newer netkv .* 99, .* Update netkv"), (6, r"an older netkv .* 6, .*runs export")],
+    [
+        (99, r"a newer netkv .* 99, .* Update netkv"),
+        (7, r"an older netkv .* 7, .* 'netkv runs upgrade' upgrades it"),
+        (6, r"an older netkv .* 6, .*runs export"),
+    ],
 )
 def test_store_of_another_version_is_refused(url: str, version: int, sentence: str) -> None:
     Store(url).close()
-    with sqlite3.connect(url.removeprefix("sqlite:///")) as raw:
-        raw.execute("UPDATE store_info SET version = ?", (version,))
-    raw.close()
+    execute(url, "UPDATE store_info SET version = :version", version=version)
     with pytest.raises(NetkvError, match=sentence):
         Store(url)
 
@@ -241,10 +228,10 @@ def test_error_of_an_invalid_store_names_the_file(tmp_path: Path) -> None:
         Store(f"sqlite:///{tmp_path / 'runs.db'}")
 
 
-@pytest.mark.parametrize("url", ["nonsense", "mysterydb://host/netkv"])
-def test_wrong_url_is_explained(url: str) -> None:
+@pytest.mark.parametrize("wrong", ["nonsense", "mysterydb://host/netkv"])
+def test_wrong_url_is_explained(wrong: str) -> None:
     with pytest.raises(UsageError, match="NETKV_STORE is"):
-        Store(url)
+        Store(wrong)
 
 
 def test_store_in_an_impossible_directory_is_refused(tmp_path: Path) -> None:

@@ -27,6 +27,12 @@ from tests.runs.recorded_runs import record, start
 SPEED = 200_000.0
 
 
+@pytest.fixture
+def url(file_url: str) -> str:
+    """One kind of store suffices: it only reads durations, and other tests read them of both."""
+    return file_url
+
+
 @pytest.fixture(autouse=True)
 def known_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speed, "requests_per_core_s", lambda: SPEED)

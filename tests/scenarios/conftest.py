@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.conftest import store
+from tests.runs.sqlite import file_url, store
 
-__all__ = ["store"]
+__all__ = ["file_url", "store"]
 
 
 @pytest.fixture(autouse=True)

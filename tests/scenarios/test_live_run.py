@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,15 @@ class Sink:
     def progress(self, document: dict[str, Any]) -> None:
         assert self.planned
         self.progressed.append(document)
+
+    def adopt(self, run_id: str) -> None:
+        raise AssertionError(f"{run_id} is live")
+
+    def memory(self, run_id: str, peak: int) -> None:
+        raise AssertionError(f"{run_id} has no process of its own ({peak} bytes)")
+
+    def together(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def begin(self, run: RunStart) -> None:
         assert self.open is None

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from netkv.api.models.jobs import JobProgress
 from netkv.control.base import Recovered
+from netkv.executors.executor import Worker
 from netkv.model.report import EventKind, RackEvent
 from netkv.runs import Store, StoreSink
-from netkv.scenarios import execution, loader
+from netkv.scenarios import execution, loader, provenance
 from netkv.scenarios.recovery import recovering_after
 from netkv.scenarios.results import RunStart
+from netkv.scenarios.run_plan import plan
 from netkv.scenarios.runner import run_scenario
-from netkv.scenarios.schedule import ENDED, PHASES, State
+from netkv.scenarios.schedule import ENDED, PHASES, State, Step
+from netkv.scenarios.tracker import Tracker
 from netkv.sim import rack as sim_rack
 from netkv.sim.rack_nodes import SimClient
 from tests.waiting import until_async
@@ -171,14 +176,42 @@ def test_recovery_ends_with_its_completion_or_its_interruption() -> None:
         assert last == left, further
 
 
+def test_workers_rate_and_failures_are_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    executor = Mock(link="http://127.0.0.1:8787", **{"workers.return_value": []})
+    states: list[State] = []
+    with Sink(store) as sink:
+        tracker = Tracker(
+            plan(loader.loads(TEXT, "progress.yaml")), None, 2, sink, states.append, executor
+        )
+        tracker.step(Step(0, "warmup"))
+        assert not states[-1].workers
+        assert states[-1].rate is None
+        executor.workers.return_value = [Worker("a", "host", running=1, done=1)]
+        now = 101.0
+        tracker.failed("nocache", "It broke.")
+        tracker.step(Step(0, "failed"))
+        assert not states[-1].workers, "they are asked for at intervals"
+        assert (states[-1].failed, states[-1].failures) == (1, ("nocache: It broke.",))
+        assert states[-1].rate == 1
+        now = 104.0
+        tracker.step(Step(1, "done"))
+        assert states[-1].workers == (Worker("a", "host", running=1, done=1),)
+        assert states[-1].rate == 0.5
+    document = sink.documents[-1]
+    assert (document["failed"], document["link"]) == (1, "http://127.0.0.1:8787")
+    assert [each["name"] for each in document["workers"]] == ["a"]
+
+
 async def test_stored_runs_count_as_ended(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = loader.loads(TEXT, "progress.yaml")
-    monkeypatch.setattr(execution.Execution, "_known", lambda self, start: self._finished(start.id))
+    monkeypatch.setattr(provenance, "_revision", lambda: "abc")
     with StoreSink(store) as sink:
         await run_scenario(scenario, sink=sink)
     states: list[State] = []
     with StoreSink(store) as sink:
-        await run_scenario(scenario, sink=sink, finished=store.result, on_state=states.append)
+        await run_scenario(scenario, sink=sink, finished=store.result_like, on_state=states.append)
     assert [state.done for state in states if not state.runs] == [1, 2, 3, 4]
     assert states[-1].fraction == 1
     assert set(ENDED).isdisjoint(run.phase for state in states for run in state.runs)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-from typing import Any, cast
 
 import pytest
 
 from netkv.errors import UsageError
+from netkv.executors.executor import UnitCrashedError
+from netkv.executors.processes import Processes
 from netkv.runs import Store, StoreSink
 from netkv.scenarios import loader, provenance
 from netkv.scenarios.execution import Progress
 from netkv.scenarios.results import CANCELLED, ScenarioResult
 from netkv.scenarios.run_plan import PlannedRun
-from netkv.scenarios.run_processes import RunCrashedError, run_in_processes
 from netkv.scenarios.runner import Job, run_scenario, run_scenarios
 from netkv.scenarios.schedule import State
+from netkv.scenarios.units import run_units
 from tests.waiting import until_async
 
 TEXT = """\
@@ -35,15 +36,16 @@ LONG = ("duration=1000", "events=[]", "expect=[]", "repeat=1")
 
 
 async def in_a_process(planned: PlannedRun) -> None:
-    await run_in_processes(
-        [planned],
-        1,
-        threads=1,
-        sinks=[None],
-        on_progress=lambda _: None,
-        finished=lambda _: None,
-        on_result=lambda _index, _result: None,
-    )
+    with Processes(1) as executor:
+        await run_units(
+            executor,
+            iter([(0, planned)]),
+            1,
+            threads=1,
+            sink=lambda _: None,
+            on_progress=lambda _: None,
+            on_result=lambda _index, _result: None,
+        )
 
 
 async def test_scenarios_in_one_pool_have_the_results_that_each_has_alone(store: Store) -> None:
@@ -162,8 +164,9 @@ def test_second_ctrl_c_cancels_the_run_too(store: Store) -> None:
 
 
 async def test_internal_error_of_a_run_ends_the_scenario_with_its_traceback() -> None:
-    broken = PlannedRun(cast(Any, None), "nocache", {}, 0, 1)
-    with pytest.raises(RunCrashedError, match=r"(?s)AttributeError.*Traceback.*run_processes.py"):
+    scenario = loader.loads(TEXT, "side-by-side.yaml")
+    broken = PlannedRun(scenario.model_copy(update={"events": None}), "nocache", {}, 0, 1)
+    with pytest.raises(UnitCrashedError, match=r"(?s)Error.*Traceback.*units.py"):
         await in_a_process(broken)
     assert multiprocessing.active_children() == []
 
@@ -179,7 +182,7 @@ async def test_stored_runs_are_not_repeated(store: Store) -> None:
     made = []
     for _ in range(2):
         with StoreSink(store) as sink:
-            found = await run_scenario(scenario, sink=sink, finished=store.result, jobs=2)
+            found = await run_scenario(scenario, sink=sink, finished=store.result_like, jobs=2)
         made.append(sorted(sink.finished))
     all_runs = sorted(run.id for run in found.runs)
     # A run from files that differ from the commit is repeated.

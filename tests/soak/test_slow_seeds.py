@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from netkv.executors.processes import Processes
 from netkv.soak.campaign import Search, Tally, search
 from netkv.soak.case import Case
 from netkv.soak.case_generator import USUAL_KINDS, generate
@@ -53,8 +54,8 @@ def test_playing_a_case_measures_its_processor_time() -> None:
 def test_many_reads_of_deleted_keys_at_once_are_not_slow() -> None:
     """Seed 9700034 has 900 writes of one key under way, and reads of it that find nothing."""
     wanted = Search("coordimc", first=9_700_028, seeds=12, seconds=None, kinds=USUAL_KINDS)
-    with Pool() as pool:
-        tally, found = search(pool, wanted, lambda _: None)
+    with Processes() as executor:
+        tally, found = search(Pool(executor), wanted, lambda _: None)
     assert not found
     assert 9_700_034 in tally.durations
     assert tally.slow == []

@@ -36,8 +36,8 @@ def test_missing_programs_are_named_with_their_packages(
         "missing, 'apt-get install redis-tools iputils-ping' this."
     )
     assert programs.missing("redis-cli", "redis-benchmark", "ping") == expected
-    with pytest.raises(pytest.skip.Exception, match="apt-get install chromium"):
-        programs.find("chromium")
+    with pytest.raises(pytest.skip.Exception, match="apt-get install chromium-headless-shell"):
+        programs.find("chromium-headless-shell")
 
 
 def test_program_on_the_path_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def browser() -> Iterator[Browser]:
     Playwright keeps an event loop running in its thread until it is stopped. Asynchronous tests in
     the same process fail meanwhile, so it must not live until the end of the session.
     """
-    executable = programs.find("chromium")
+    executable = programs.find("chromium-headless-shell")
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=executable, args=FLAGS)
         yield launched

@@ -300,10 +300,12 @@ def _server(url: str | None = None) -> Iterator[tuple[Store, str]]:
 
 @contextmanager
 def _chromium() -> Iterator[Browser]:
-    if (absent := programs.missing("chromium")) is not None:
+    if (absent := programs.missing("chromium-headless-shell")) is not None:
         raise SystemExit(absent)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=programs.find("chromium"), args=FLAGS)
+        browser = playwright.chromium.launch(
+            executable_path=programs.find("chromium-headless-shell"), args=FLAGS
+        )
         yield browser
         browser.close()
 

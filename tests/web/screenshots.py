@@ -187,14 +187,14 @@ AROUND = {"live": live_run, "labs": lab, "lab": lab}
 
 def main() -> None:
     wanted = sys.argv[1:]
-    if (absent := programs.missing("chromium")) is not None:
+    if (absent := programs.missing("chromium-headless-shell")) is not None:
         sys.exit(absent)
     TO.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
         os.environ["NETKV_HOME"] = home
         with Store() as store, served(store) as url, sync_playwright() as playwright:
             browser = playwright.chromium.launch(
-                executable_path=programs.find("chromium"), args=FLAGS
+                executable_path=programs.find("chromium-headless-shell"), args=FLAGS
             )
             ids = run(url, *SCENARIOS)
             for name, address in views(ids).items():

@@ -14,8 +14,8 @@ import httpx
 import pytest
 from playwright.sync_api import APIResponse, Browser, Page, Route, expect
 
-from netkv.api.server import bound
 from netkv.events.event import TimelineEvent
+from netkv.live.ports import free_ports
 from netkv.runs import Store, StoreSink
 from netkv.scenarios.changes import Changes
 from netkv.scenarios.results import RunEvent
@@ -55,12 +55,12 @@ def points(page: Page, chart: str = "throughput") -> int:
 def test_run_is_started_followed_and_cancelled_on_the_page(
     served: Served, page: Page, tmp_path: Path
 ) -> None:
+    (tmp_path / "hold").write_text("12")
     page.goto(served.url)
     expect(page.locator("#begin")).to_contain_text("Nothing is running")
     page.get_by_role("button", name="Run quickstart").click()
     expect(page.locator("#job")).to_contain_text("running")
     wait_for_points(page, 5)
-    (tmp_path / "hold").touch()
     expect(page.locator("#tile-throughput dd")).to_have_text(re.compile(r"^[0-9,]+$"))
     expect(page.locator("#activity")).to_contain_text("Running quickstart")
     page.locator("#cancel").click()
@@ -255,14 +255,8 @@ def serving(port: int) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def free_port() -> int:
-    with bound(0) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
 def test_page_continues_without_a_gap_after_the_server_is_killed(store: Store, page: Page) -> None:
-    port = free_port()
+    port = free_ports(1)[0]
     url = f"http://127.0.0.1:{port}"
     with live_run(store, "long", reported=5) as live:
         with serving(port) as server:
@@ -326,6 +320,44 @@ def test_progress_of_a_sweep_is_shown_for_each_run(served: Served, page: Page) -
         expect(page.locator("#cell-3")).to_contain_text("waiting")
         expect(page.locator("#job .progress")).to_contain_text("12% · 1 min 10 s left")
         expect(page.locator("#activity")).to_contain_text("12%")
+
+
+def test_workers_of_a_cluster_are_shown_and_stay_open(served: Served, page: Page) -> None:
+    with live_run(served.store) as live:
+        sink = live.sink
+        document = progress(0.5)
+        workers = [
+            {"name": "alpha-1", "host": "192.0.2.1", "running": 2, "done": 1234, "refused": None},
+            {"name": "beta-1", "host": "192.0.2.2", "running": 1, "done": 7, "refused": None},
+            {
+                "name": "old-1",
+                "host": "192.0.2.3",
+                "running": 0,
+                "done": 0,
+                "refused": "It is old.",
+            },
+        ]
+        link = "http://192.0.2.1:8787/status"
+        more = {"rate": 2.5, "failed": 1, "failures": ["nocache: It broke."], "link": link}
+        sink.progress({**document, **more, "workers": workers})
+        page.goto(f"{served.url}/#/live/glive")
+        shown = page.locator("#workers")
+        expect(shown.locator("summary")).to_have_text(
+            "2 workers on 2 hosts · 2.50 runs per second · 1 failed"
+        )
+        shown.locator("summary").click()
+        expect(shown).to_contain_text("alpha-1: 2 in progress, 1,234 done")
+        expect(shown).to_contain_text("old-1 gets no runs. It is old.")
+        expect(shown).to_contain_text("nocache: It broke.")
+        expect(shown.get_by_role("link")).to_have_attribute("href", link)
+        # An update leaves it open.
+        workers[1]["done"] = 8
+        sink.progress({**document, **more, "workers": workers})
+        expect(shown).to_contain_text("beta-1: 1 in progress, 8 done")
+        expect(shown.get_by_role("link")).to_be_visible()
+        # One process needs no words.
+        sink.progress({**document, "workers": workers[:1]})
+        expect(shown).to_be_hidden()
 
 
 def test_click_is_not_lost_when_the_page_is_updated_meanwhile(served: Served, page: Page) -> None:

@@ -19,6 +19,8 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from typer.models import ArgumentInfo, ParameterInfo
 
+_OF_THE_SERVER = ("json", "on")
+"""Options that the server decides: its `$NETKV_ON` says where units are executed."""
 _MAX_VALUES = 100
 """Limit of the values of an option that can be repeated."""
 _NAME = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=100)
@@ -101,7 +103,7 @@ class Command:
     def _parameters(self) -> Iterator[tuple[str, ParameterInfo]]:
         """Name and declaration of the options that a request can have."""
         for each, hint in get_type_hints(self._function, include_extras=True).items():
-            if get_origin(hint) is not Annotated or each == "json":
+            if get_origin(hint) is not Annotated or each in _OF_THE_SERVER:
                 continue
             kind, about = get_args(hint)[:2]
             if not _names_file(kind) and (self._only is None or each in self._only):

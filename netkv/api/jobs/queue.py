@@ -2,8 +2,8 @@
 
 Rules
 -----
-1. One job runs at a time: concurrent runs distort each other's figures. A run of a terminal counts,
-   so a job waits for its end.
+1. One job runs at a time: concurrent runs distort each other's figures. A run of a terminal of this
+   machine counts, so a job waits for its end.
 2. A job is a process in a session of its own, which writes its runs to the store, its messages to
    `log` and its result to `result.json`. If the server is killed, the job continues, and the next
    server watches it.
@@ -35,7 +35,7 @@ from netkv.api.jobs.record import Record
 from netkv.api.models.jobs import Job, JobKind, JobProgress, Jobs, PlannedCell
 from netkv.errors import NetkvError
 from netkv.processes import identity
-from netkv.runs import RunHead, Store
+from netkv.runs import RunHead, Store, store_url
 from netkv.runs.sink import new_group_id
 
 _log = logging.getLogger("netkv.api")
@@ -98,7 +98,7 @@ class Queue:
                 title=title,
                 request=request,
                 command=list(command(job_id, record.directory() / job_id)),
-                store=self._store.url,
+                store=store_url.without_secrets(self._store.url),
                 created_at=time.time(),
                 expected_seconds=expected_seconds,
                 kind=kind,
@@ -183,13 +183,15 @@ class Queue:
 
     def _run(self) -> None:
         running = 0
-        while not self._closing or running:
+        while True:
             try:
                 with record.scheduling() as self._scheduler:
                     running = self._watch()
             except Exception:
                 # Without this thread no job would start or end until the server is started again.
                 _log.exception("The jobs could not be looked after")
+            if self._closing and not running:
+                return
             self._wait()
 
     def _watch(self) -> int:
@@ -243,15 +245,20 @@ class Queue:
             job.save()
 
     def _busy_elsewhere(self) -> bool:
+        """Whether a run is in progress on this machine. Those of others disturb none here."""
         if not self._store.running():
             return False
         self._store.fail_abandoned()
-        return bool(self._store.running())
+        groups = {run.group for run in self._store.running()}
+        owners = (self._store.owner(group) for group in groups)
+        return any(owner is not None and owner.is_local for owner in owners)
 
     def _start(self, job: Record) -> None:
         # Before its process: if this fails, or the server dies, the job is not started again.
         job.state, job.started_at = "starting", time.time()
         job.save()
+        # The record has no password.
+        own = store_url.without_secrets(self._store.url) == job.store
         try:
             with (
                 (job.directory / "log").open("wb") as log,
@@ -264,7 +271,7 @@ class Queue:
                     stderr=log,
                     env={
                         **os.environ,
-                        "NETKV_STORE": job.store,
+                        "NETKV_STORE": self._store.url if own else job.store,
                         steps.VARIABLE: str(job.steps_file),
                     },
                     # Ctrl-C in the server's terminal must not reach it.
@@ -358,12 +365,14 @@ class Queue:
         running = any(run.status == "running" for run in self._store.heads(group=group))
         if owner is None:
             raise NotFoundError(f"There is no job '{group}'.")
-        if not running or not owner.is_alive:
+        if not running:
             raise ConflictError(f"Job {group} has ended.")
         if not owner.is_local:
             raise ConflictError(
                 f"Job {group} runs on another machine, {owner.host}, and cannot be stopped here."
             )
+        if not owner.is_alive:
+            raise ConflictError(f"Job {group} has ended.")
         try:
             os.kill(owner.process.pid, signal.SIGINT)
         except ProcessLookupError:

@@ -40,7 +40,7 @@ class Record:
     request: dict[str, Any]
     command: list[str]
     store: str
-    """URL of the run store."""
+    """URL of the run store, without a password."""
     created_at: float
     """Seconds since the epoch, in increasing order: the order of the queue."""
     expected_seconds: float | None = None
@@ -66,7 +66,7 @@ class Record:
 
     def save(self) -> None:
         """Replaces job.json atomically. The caller holds the lock."""
-        # Private: the URL of the store may have a password.
+        # Private: a request may be anything that its author runs.
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         target = self.directory / "job.json"
         draft = target.with_suffix(".json.new")

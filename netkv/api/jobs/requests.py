@@ -60,6 +60,7 @@ def scenario_command(request: ScenarioRequest, group: str, directory: Path) -> l
     """The command line of a job with this scenario; its own file is in `directory`."""
     name = request.scenario or str(directory / OWN_FILE)
     command = [sys.executable, "-m", "netkv", "scenario", "run", name, "--json", f"--group={group}"]
+    command.append("--again")  # who asks for a job wants to see it run
     command += [f"--scheme={each}" for each in request.schemes]
     return command + [f"--set={item}" for item in _changes(request)]
 

@@ -102,6 +102,19 @@ class RunProgress(Model):
     """The switches that recover."""
 
 
+class WorkerProgress(Model):
+    """A process that executes runs of a job."""
+
+    name: str
+    host: str
+    running: int
+    """Runs that it executes or has received."""
+    done: int
+    """Runs that it has executed."""
+    refused: str | None = None
+    """Why it gets no runs, as a sentence; null if it gets some."""
+
+
 class JobProgress(Model):
     """Progress of a job."""
 
@@ -117,6 +130,16 @@ class JobProgress(Model):
     """Of the runs in progress; of a benchmark, the step that it is at."""
     runs: list[RunProgress] = Field(default_factory=list)
     """The runs in progress."""
+    rate: float | None = None
+    """Runs per second that end, over the last minute; null before some have."""
+    failed: int = 0
+    """Number of runs that have failed."""
+    failures: list[str] = Field(default_factory=list)
+    """The newest of them, each with its reason."""
+    workers: list[WorkerProgress] = Field(default_factory=list)
+    """The processes that execute runs."""
+    link: str | None = None
+    """The address of a page about them: of Dask, if they are a cluster."""
     updated_at: float
     """Seconds since the epoch."""
 

@@ -1,4 +1,5 @@
 """The routes of the API below `/api/v1`, a module for each subject.
 
-Each module has `router(context)`, which makes its routes.
+Each module has `routes`. They belong to no server: what a server has comes with each request
+(`Current`).
 """

@@ -6,44 +6,41 @@ import asyncio
 
 from fastapi import APIRouter
 
-from netkv.api.context import Context
+from netkv.api.context import Context, Current
 from netkv.api.models.benchmarks import Benchmark
 from netkv.api.models.jobs import CommandRequest, Job
 from netkv.api.parameters import Name
 from netkv.api.problems import responses
 
+routes = APIRouter(tags=["benchmarks"])
 
-def router(context: Context) -> APIRouter:
-    """The routes of benchmarks."""
-    routes = APIRouter(tags=["benchmarks"])
 
-    @routes.get("/benchmarks")
-    def list_benchmarks() -> list[Benchmark]:
-        """The benchmarks of netkv itself, each a command."""
-        from netkv.api.jobs import benchmarks
+@routes.get("/benchmarks")
+def list_benchmarks() -> list[Benchmark]:
+    """The benchmarks of netkv itself, each a command."""
+    from netkv.api.jobs import benchmarks
 
-        return [
-            Benchmark(
-                id=each.id,
-                name=each.name,
-                title=each.title,
-                measures=each.measures,
-                against=each.against,
-                seconds=each.seconds,
-                in_suite=each.in_suite,
-                needs=list(each.needs),
-                options_schema=each.command.schema,
-            )
-            for each in benchmarks.entries()
-        ]
+    return [
+        Benchmark(
+            id=each.id,
+            name=each.name,
+            title=each.title,
+            measures=each.measures,
+            against=each.against,
+            seconds=each.seconds,
+            in_suite=each.in_suite,
+            needs=list(each.needs),
+            options_schema=each.command.schema,
+        )
+        for each in benchmarks.entries()
+    ]
 
-    @routes.post("/benchmarks/{name}", status_code=202, responses=responses(404, 422, 429))
-    async def start_benchmark(name: Name, request: CommandRequest) -> Job:
-        """Run a benchmark as a job, as its command does with `--json`. Its result is the document
-        that the command prints."""
-        return await asyncio.to_thread(_submit, context, name, request)
 
-    return routes
+@routes.post("/benchmarks/{name}", status_code=202, responses=responses(404, 422, 429))
+async def start_benchmark(context: Current, name: Name, request: CommandRequest) -> Job:
+    """Run a benchmark as a job, as its command does with `--json`. Its result is the document
+    that the command prints."""
+    return await asyncio.to_thread(_submit, context, name, request)
 
 
 def _submit(context: Context, name: str, request: CommandRequest) -> Job:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from netkv.api.context import Context
+from netkv.api.context import Current
 from netkv.api.downloads import download
 from netkv.api.errors import RequestFieldError
 from netkv.api.models.runs import ComparedRuns, Difference, LatencyHistogram
@@ -38,68 +38,66 @@ _EXPORTS: dict[Format, tuple[str, Callable[[Sequence[RunRecord]], str | bytes]]]
 }
 """Format → its media type, and what writes it."""
 
+routes = APIRouter(tags=["runs"])
 
-def router(context: Context) -> APIRouter:
-    """The routes of several runs together."""
-    routes = APIRouter(tags=["runs"])
-    store = context.store
 
-    @routes.get("/compare", responses=responses(404, 422))
-    def compare_runs(
-        run: RunIds,
-        baseline: Annotated[
-            str | None,
-            Query(max_length=200, description="Id of a run, or a scheme of these runs."),
-        ] = None,
-    ) -> ComparedRuns:
-        """A comparison of runs; runs with the same settings are one row.
+@routes.get("/compare", responses=responses(404, 422))
+def compare_runs(
+    context: Current,
+    run: RunIds,
+    baseline: Annotated[
+        str | None,
+        Query(max_length=200, description="Id of a run, or a scheme of these runs."),
+    ] = None,
+) -> ComparedRuns:
+    """A comparison of runs; runs with the same settings are one row.
 
-        Ratios are to the first scheme of the scenario at the same sweep point, unless `baseline`
-        is given. A run that is the baseline becomes one of the compared runs.
-        """
-        records = found(store.comparable, list(dict.fromkeys(run)))
-        known = {name for each in records for name in (each.id, each.scheme)}
-        if baseline is not None and baseline not in known:
-            # If it is no run either, the comparison has the right sentence.
-            with suppress(UsageError):
-                records += store.comparable([baseline])
-        try:
-            compared = compare(records, baseline)
-        except UsageError as error:
-            raise RequestFieldError(str(error), "baseline") from error
-        return ComparedRuns(**dict(compared), different=_differences(compared, records))
+    Ratios are to the first scheme of the scenario at the same sweep point, unless `baseline`
+    is given. A run that is the baseline becomes one of the compared runs.
+    """
+    records = found(context.store.comparable, list(dict.fromkeys(run)))
+    known = {name for each in records for name in (each.id, each.scheme)}
+    if baseline is not None and baseline not in known:
+        # If it is no run either, the comparison has the right sentence.
+        with suppress(UsageError):
+            records += context.store.comparable([baseline])
+    try:
+        compared = compare(records, baseline)
+    except UsageError as error:
+        raise RequestFieldError(str(error), "baseline") from error
+    return ComparedRuns(**dict(compared), different=_differences(compared, records))
 
-    @routes.get("/histograms", responses=responses(404))
-    def list_histograms(run: RunIds) -> list[LatencyHistogram]:
-        """Latency distributions of runs; those of runs with the same settings are merged. Runs
-        without a histogram are left out."""
-        groups = repeats(found(store.comparable, list(dict.fromkeys(run))))
-        texts = store.histograms(run)
-        answer = []
-        for group in groups:
-            done = [each.id for each in group if texts.get(each.id)]
-            merged = histograms.merge(texts[each] for each in done)
-            if merged:
-                answer.append(LatencyHistogram.of(done, group[0], merged))
-        return answer
 
-    @routes.get(
-        "/export",
-        responses={
-            **responses(404, 409),
-            200: {"content": {media: {} for media, _ in _EXPORTS.values()}},
-        },
-        response_class=Response,
-    )
-    def export_runs(run: RunIds, format: Format = "json") -> Response:
-        """Runs as a file: CSV and Parquet have a line per run and interval, JSON everything, HTML
-        figures and tables that need no network."""
-        media, write = _EXPORTS[format]
-        records = [found(store.record, each) for each in dict.fromkeys(run)]
-        content = permitted(lambda: write(records))
-        return download(content, media, records[0].id if len(records) == 1 else "runs", format)
+@routes.get("/histograms", responses=responses(404))
+def list_histograms(context: Current, run: RunIds) -> list[LatencyHistogram]:
+    """Latency distributions of runs; those of runs with the same settings are merged. Runs
+    without a histogram are left out."""
+    groups = repeats(found(context.store.comparable, list(dict.fromkeys(run))))
+    texts = context.store.histograms(run)
+    answer = []
+    for group in groups:
+        done = [each.id for each in group if texts.get(each.id)]
+        merged = histograms.merge(texts[each] for each in done)
+        if merged:
+            answer.append(LatencyHistogram.of(done, group[0], merged))
+    return answer
 
-    return routes
+
+@routes.get(
+    "/export",
+    responses={
+        **responses(404, 409),
+        200: {"content": {media: {} for media, _ in _EXPORTS.values()}},
+    },
+    response_class=Response,
+)
+def export_runs(context: Current, run: RunIds, format: Format = "json") -> Response:
+    """Runs as a file: CSV and Parquet have a line per run and interval, JSON everything, HTML
+    figures and tables that need no network."""
+    media, write = _EXPORTS[format]
+    records = [found(context.store.record, each) for each in dict.fromkeys(run)]
+    content = permitted(lambda: write(records))
+    return download(content, media, records[0].id if len(records) == 1 else "runs", format)
 
 
 def _differences(compared: Comparison, records: Sequence[RunRecord]) -> list[Difference]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Path
 
-from netkv.api.context import Context
 from netkv.api.errors import NotFoundError, RequestFieldError
 from netkv.api.models.designs import (
     DesignCounters,
@@ -42,90 +41,91 @@ Register = Annotated[
     ),
 ]
 
+routes = APIRouter(tags=["designs"])
 
-def router(_context: Context) -> APIRouter:
-    """The routes of designs."""
-    routes = APIRouter(tags=["designs"])
 
-    @routes.get("/designs")
-    def list_designs() -> Designs:
-        """The designs that ship with netkv, and whether they are built."""
-        from netkv.fpga import build
-        from netkv.model import manifest
+@routes.get("/designs")
+def list_designs() -> Designs:
+    """The designs that ship with netkv, and whether they are built."""
+    from netkv.fpga import build
+    from netkv.model import manifest
 
-        designs = [manifest.load(file) for file in manifest.files().values()]
-        built: dict[str, bool] = {}
-        problem = None
+    designs = [manifest.load(file) for file in manifest.files().values()]
+    built: dict[str, bool] = {}
+    problem = None
+    try:
+        built = build.built(designs)
+    except NetkvError as error:
+        problem = str(error)
+    return Designs(
+        designs=[_summary(each, built=built.get(each.name, False)) for each in designs],
+        problem=problem,
+    )
+
+
+@routes.get("/designs/{name}", responses=responses(404))
+def show_design(name: Name) -> DesignDetails:
+    """A design: its ports, registers, and what it takes of an FPGA beside the paper."""
+    from netkv.fpga import build
+
+    manifest = _find(name)
+    problem = None
+    built = False
+    try:
+        built = build.built([manifest]).get(name, False)
+    except NetkvError as error:
+        problem = str(error)
+    return _details(manifest, built=built, problem=problem)
+
+
+@routes.get("/running-designs")
+def list_running() -> list[RunningDesign]:
+    """The designs that run live (`netkv fpga run --live`, cards of labs)."""
+    from netkv.fpga import live
+
+    running = []
+    for name in live.names():
         try:
-            built = build.built(designs)
-        except NetkvError as error:
-            problem = str(error)
-        return Designs(
-            designs=[_summary(each, built=built.get(each.name, False)) for each in designs],
-            problem=problem,
-        )
+            about = live.request(name, {"do": "info"})
+        except NetkvError:  # it has just ended, or was killed
+            continue
+        running.append(RunningDesign(name=name, **about))
+    return running
 
-    @routes.get("/designs/{name}", responses=responses(404))
-    def show_design(name: Name) -> DesignDetails:
-        """A design: its ports, registers, and what it takes of an FPGA beside the paper."""
-        from netkv.fpga import build
 
-        manifest = _find(name)
-        problem = None
-        built = False
-        try:
-            built = build.built([manifest]).get(name, False)
-        except NetkvError as error:
-            problem = str(error)
-        return _details(manifest, built=built, problem=problem)
+@routes.get("/running-designs/{name}", responses=responses(404))
+def show_counters(name: Name) -> DesignCounters:
+    """The counters of a design that runs live."""
+    from netkv.fpga import live
 
-    @routes.get("/running-designs")
-    def list_running() -> list[RunningDesign]:
-        """The designs that run live (`netkv fpga run --live`, cards of labs)."""
-        from netkv.fpga import live
+    try:
+        counters = live.request(name, {"do": "counters"})
+        statistics = live.request(name, {"do": "statistics"})
+    except UsageError as error:
+        raise NotFoundError(str(error)) from error
+    return DesignCounters(name=name, **counters, **statistics)
 
-        running = []
-        for name in live.names():
-            try:
-                about = live.request(name, {"do": "info"})
-            except NetkvError:  # it has just ended, or was killed
-                continue
-            running.append(RunningDesign(name=name, **about))
-        return running
 
-    @routes.get("/running-designs/{name}", responses=responses(404))
-    def show_counters(name: Name) -> DesignCounters:
-        """The counters of a design that runs live."""
-        from netkv.fpga import live
+@routes.get("/running-designs/{name}/registers", responses=responses(404))
+def show_registers(name: Name) -> DesignRegisters:
+    """The registers of a design that runs live."""
+    return _registers(name)
 
-        try:
-            counters = live.request(name, {"do": "counters"})
-            statistics = live.request(name, {"do": "statistics"})
-        except UsageError as error:
-            raise NotFoundError(str(error)) from error
-        return DesignCounters(name=name, **counters, **statistics)
 
-    @routes.get("/running-designs/{name}/registers", responses=responses(404))
-    def show_registers(name: Name) -> DesignRegisters:
-        """The registers of a design that runs live."""
-        return _registers(name)
+@routes.put("/running-designs/{name}/registers/{register}", responses=responses(404))
+def write_register(name: Name, register: Register, body: RegisterWrite) -> DesignRegisters:
+    """Write a register of a design that runs live; the registers afterwards."""
+    from netkv.fpga import live, replay
 
-    @routes.put("/running-designs/{name}/registers/{register}", responses=responses(404))
-    def write_register(name: Name, register: Register, body: RegisterWrite) -> DesignRegisters:
-        """Write a register of a design that runs live; the registers afterwards."""
-        from netkv.fpga import live, replay
-
-        design = found(lambda each: live.request(each, {"do": "info"}), name)["design"]
-        manifest = _find(design)
-        found(manifest.register, register)
-        try:
-            address, value = replay.setting(manifest, f"{register}={body.value}")
-        except UsageError as error:
-            raise RequestFieldError(str(error), "value") from error
-        live.request(name, {"do": "write", "address": address, "value": value})
-        return _registers(name)
-
-    return routes
+    design = found(lambda each: live.request(each, {"do": "info"}), name)["design"]
+    manifest = _find(design)
+    found(manifest.register, register)
+    try:
+        address, value = replay.setting(manifest, f"{register}={body.value}")
+    except UsageError as error:
+        raise RequestFieldError(str(error), "value") from error
+    live.request(name, {"do": "write", "address": address, "value": value})
+    return _registers(name)
 
 
 def _find(name: str) -> Manifest:

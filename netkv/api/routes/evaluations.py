@@ -7,7 +7,6 @@ from starlette.responses import Response
 
 from netkv import evaluation, resources
 from netkv.api import figure_files
-from netkv.api.context import Context
 from netkv.api.errors import NotFoundError
 from netkv.api.models.figures import (
     ClaimRow,
@@ -24,49 +23,47 @@ from netkv.evaluation import Evaluation, Experiment, Row, scores
 from netkv.evaluation.rows import Judged, Spread
 from netkv.evaluation.table import reported
 
+routes = APIRouter(tags=["figures"])
 
-def router(_context: Context) -> APIRouter:
-    """The routes of evaluations."""
-    routes = APIRouter(tags=["figures"])
 
-    @routes.get("/evaluations")
-    def list_evaluations() -> list[EvaluationSummary]:
-        """The papers whose evaluations are repeated, with their experiments."""
-        return [_paper(name, evaluation.load(name)) for name in evaluation.names()]
+@routes.get("/evaluations")
+def list_evaluations() -> list[EvaluationSummary]:
+    """The papers whose evaluations are repeated, with their experiments."""
+    return [_paper(name, evaluation.load(name)) for name in evaluation.names()]
 
-    @routes.get("/evaluations/{evaluation_name}/{experiment}", responses=responses(404))
-    def show_experiment(evaluation_name: Name, experiment: Name) -> ExperimentFigures:
-        """The figures of an experiment beside those of its paper."""
-        from netkv.report import papers
 
-        paper, own, rows = _experiment(evaluation_name, experiment)
-        return ExperimentFigures(
-            paper=paper.paper,
-            experiment=_summary(own, scores.of_rows(rows)),
-            command=f"netkv reproduce {experiment}",
-            rows=[_row(row) for row in rows],
-            figures=[figure_files.plotted(each) for each in papers.figures(own, rows)],
-        )
+@routes.get("/evaluations/{evaluation_name}/{experiment}", responses=responses(404))
+def show_experiment(evaluation_name: Name, experiment: Name) -> ExperimentFigures:
+    """The figures of an experiment beside those of its paper."""
+    from netkv.report import papers
 
-    @routes.get(
-        "/evaluations/{evaluation_name}/{experiment}/{name}.{kind}",
-        responses={**responses(404), **figure_files.RESPONSES},
-        response_class=Response,
+    paper, own, rows = _experiment(evaluation_name, experiment)
+    return ExperimentFigures(
+        paper=paper.paper,
+        experiment=_summary(own, scores.of_rows(rows)),
+        command=f"netkv reproduce {experiment}",
+        rows=[_row(row) for row in rows],
+        figures=[figure_files.plotted(each) for each in papers.figures(own, rows)],
     )
-    def show_file(
-        evaluation_name: Name, experiment: Name, name: Name, kind: figure_files.Kind
-    ) -> Response:
-        """One of these figures as a file in column width, or its numbers."""
-        from netkv.report import papers
 
-        _, own, rows = _experiment(evaluation_name, experiment)
-        figures = {figure.name: figure for figure in papers.figures(own, rows)}
-        if name not in figures:
-            available = ", ".join(figures) or "none"
-            raise NotFoundError(f"Experiment '{experiment}' has no figure '{name}': {available}.")
-        return figure_files.response(figures[name], kind)
 
-    return routes
+@routes.get(
+    "/evaluations/{evaluation_name}/{experiment}/{name}.{kind}",
+    responses={**responses(404), **figure_files.RESPONSES},
+    response_class=Response,
+)
+def show_file(
+    evaluation_name: Name, experiment: Name, name: Name, kind: figure_files.Kind
+) -> Response:
+    """One of these figures as a file in column width, or its numbers."""
+    from netkv.report import papers
+
+    _, own, rows = _experiment(evaluation_name, experiment)
+    figures = {figure.name: figure for figure in papers.figures(own, rows)}
+    if name not in figures:
+        available = ", ".join(figures) or "none"
+        raise NotFoundError(f"Experiment '{experiment}' has no figure '{name}': {available}.")
+    return figure_files.response(figures[name], kind)
 
 
 def _experiment(paper_name: str, experiment: str) -> tuple[Evaluation, Experiment, list[Row]]:

@@ -12,7 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from netkv.api import feed, limits
-from netkv.api.context import Context
+from netkv.api.context import Context, Current
 from netkv.api.errors import ConflictError, LimitError
 from netkv.api.jobs import requests
 from netkv.api.models.jobs import ACTIVE, Job, JobLog, Jobs, ScenarioRequest
@@ -39,103 +39,108 @@ class EventStream(StreamingResponse):
     media_type = "text/event-stream"
 
 
-def router(context: Context) -> APIRouter:
-    """The routes of jobs."""
-    routes = APIRouter(tags=["jobs"])
-    queue = context.jobs
+routes = APIRouter(tags=["jobs"])
 
-    waiting = 0
-    """Requests that wait for the end of a job."""
 
-    def room_to_wait(seconds: float) -> None:
-        if seconds and waiting >= limits.MAX_WAITING:
-            raise LimitError(
-                f"{waiting} requests wait for jobs, which is the limit. Ask without 'wait'."
-            )
+@routes.get("/jobs")
+def list_jobs(context: Current) -> Jobs:
+    """All active jobs, those of terminals included, and the newest ended ones."""
+    return context.jobs.jobs()
 
-    async def waited(job_id: str, seconds: float, client: Request) -> Job:
-        nonlocal waiting
-        end = time.monotonic() + seconds
-        waiting += 1 if seconds else 0
-        try:
-            while True:
-                job = await asyncio.to_thread(queue.job, job_id)
-                ended = job.state not in ACTIVE or context.closing.is_set()
-                if ended or time.monotonic() >= end or await client.is_disconnected():
-                    return job
-                await asyncio.sleep(_POLL)
-        finally:
-            waiting -= 1 if seconds else 0
 
-    @routes.get("/jobs")
-    def list_jobs() -> Jobs:
-        """All active jobs, those of terminals included, and the newest ended ones."""
-        return queue.jobs()
+@routes.post("/jobs", status_code=202, responses=responses(422, 429))
+async def start_job(
+    context: Current, client: Request, request: ScenarioRequest, wait: Wait = 0.0
+) -> Job:
+    """Run a scenario, as `netkv scenario run` does. One job runs at a time; others queue."""
+    _check_room_to_wait(context, wait)
+    job = await run_in_threadpool(_submit, context, request)
+    return await _waited(context, job.id, wait, client)
 
-    @routes.post("/jobs", status_code=202, responses=responses(422, 429))
-    async def start_job(client: Request, request: ScenarioRequest, wait: Wait = 0.0) -> Job:
-        """Run a scenario, as `netkv scenario run` does. One job runs at a time; others queue."""
-        room_to_wait(wait)
-        job = await run_in_threadpool(_submit, context, request)
-        return await waited(job.id, wait, client)
 
-    @routes.get("/jobs/{job_id}", responses=responses(404, 429))
-    async def show_job(client: Request, job_id: JobId, wait: Wait = 0.0) -> Job:
-        """A job with its plan and all its runs."""
-        room_to_wait(wait)
-        return await waited(job_id, wait, client)
+@routes.get("/jobs/{job_id}", responses=responses(404, 429))
+async def show_job(context: Current, client: Request, job_id: JobId, wait: Wait = 0.0) -> Job:
+    """A job with its plan and all its runs."""
+    _check_room_to_wait(context, wait)
+    return await _waited(context, job_id, wait, client)
 
-    @routes.delete("/jobs/{job_id}", status_code=202, responses=responses(404, 409))
-    async def cancel_job(client: Request, job_id: JobId, wait: Wait = 0.0) -> Job:
-        """Cancel a job, as Ctrl-C does. Its unfinished run is stored as cancelled."""
-        await asyncio.to_thread(queue.cancel, job_id)
-        return await waited(job_id, wait, client)
 
-    @routes.get("/jobs/{job_id}/result", responses=responses(404, 409))
-    def show_result(job_id: JobId) -> dict[str, Any]:
-        """The document that the command prints with `--json`."""
-        record = queue.record(job_id)
-        result = record.result()
-        if result is None:
-            raise ConflictError(f"Job {job_id} has no result: it is {record.state}.")
-        return result
+@routes.delete("/jobs/{job_id}", status_code=202, responses=responses(404, 409))
+async def cancel_job(context: Current, client: Request, job_id: JobId, wait: Wait = 0.0) -> Job:
+    """Cancel a job, as Ctrl-C does. Its unfinished run is stored as cancelled."""
+    await asyncio.to_thread(context.jobs.cancel, job_id)
+    return await _waited(context, job_id, wait, client)
 
-    @routes.get("/jobs/{job_id}/log", responses=responses(404))
-    def show_log(job_id: JobId) -> JobLog:
-        """The end of the messages of the command."""
-        return JobLog(text=queue.record(job_id).log())
 
-    def room() -> None:
-        if context.feed.subscribers >= feed.MAX_SUBSCRIBERS:
-            raise LimitError(
-                f"{context.feed.subscribers} event streams are open, which is the limit. "
-                f"Close some pages."
-            )
+@routes.get("/jobs/{job_id}/result", responses=responses(404, 409))
+def show_result(context: Current, job_id: JobId) -> dict[str, Any]:
+    """The document that the command prints with `--json`."""
+    record = context.jobs.record(job_id)
+    result = record.result()
+    if result is None:
+        raise ConflictError(f"Job {job_id} has no result: it is {record.state}.")
+    return result
 
-    @routes.get(
-        "/stream",
-        response_class=EventStream,
-        responses=responses(429),
-        dependencies=[Depends(room)],
-    )
-    async def stream(
-        last_event_id: Annotated[str | None, Header()] = None,
-        after: Annotated[
-            str | None, Query(max_length=40, description="The same, for a new EventSource.")
-        ] = None,
-        labs: Annotated[bool, Query(description="Whether to send what is new about labs.")] = False,
-    ) -> EventStream:
-        """New samples and events of all runs, and changes of jobs.
 
-        The stream begins after the message `Last-Event-ID`; without this header, it begins now.
-        Messages are `jobs`, `sample`, `event`, and `dropped` if the stream was not read. With
-        `labs`, also `labs`: once a second the state of all labs and their new samples.
-        """
-        messages = context.feed.follow(feed.parse_cursor(last_event_id or after), labs)
-        # A proxy must not collect messages before it passes them on.
-        return EventStream(_encoded(messages), headers={"X-Accel-Buffering": "no"})
+@routes.get("/jobs/{job_id}/log", responses=responses(404))
+def show_log(context: Current, job_id: JobId) -> JobLog:
+    """The end of the messages of the command."""
+    return JobLog(text=context.jobs.record(job_id).log())
 
-    return routes
+
+def _check_room(context: Current) -> None:
+    if context.feed.subscribers >= feed.MAX_SUBSCRIBERS:
+        raise LimitError(
+            f"{context.feed.subscribers} event streams are open, which is the limit. "
+            f"Close some pages."
+        )
+
+
+@routes.get(
+    "/stream",
+    response_class=EventStream,
+    responses=responses(429),
+    dependencies=[Depends(_check_room)],
+)
+async def stream(
+    context: Current,
+    last_event_id: Annotated[str | None, Header()] = None,
+    after: Annotated[
+        str | None, Query(max_length=40, description="The same, for a new EventSource.")
+    ] = None,
+    labs: Annotated[bool, Query(description="Whether to send what is new about labs.")] = False,
+) -> EventStream:
+    """New samples and events of all runs, and changes of jobs.
+
+    The stream begins after the message `Last-Event-ID`; without this header, it begins now.
+    Messages are `jobs`, `sample`, `event`, and `dropped` if the stream was not read. With
+    `labs`, also `labs`: once a second the state of all labs and their new samples.
+    """
+    messages = context.feed.follow(feed.parse_cursor(last_event_id or after), labs)
+    # A proxy must not collect messages before it passes them on.
+    return EventStream(_encoded(messages), headers={"X-Accel-Buffering": "no"})
+
+
+def _check_room_to_wait(context: Context, seconds: float) -> None:
+    waiting = context.waits.count
+    if seconds and waiting >= limits.MAX_WAITING:
+        raise LimitError(
+            f"{waiting} requests wait for jobs, which is the limit. Ask without 'wait'."
+        )
+
+
+async def _waited(context: Context, job_id: str, seconds: float, client: Request) -> Job:
+    end = time.monotonic() + seconds
+    context.waits.count += 1 if seconds else 0
+    try:
+        while True:
+            job = await asyncio.to_thread(context.jobs.job, job_id)
+            ended = job.state not in ACTIVE or context.closing.is_set()
+            if ended or time.monotonic() >= end or await client.is_disconnected():
+                return job
+            await asyncio.sleep(_POLL)
+    finally:
+        context.waits.count -= 1 if seconds else 0
 
 
 async def _encoded(messages: AsyncIterator[feed.Message | None]) -> AsyncIterator[bytes]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter
 
 from netkv import schemes
-from netkv.api.context import Context
 from netkv.api.models.schemes import (
     SchemeDetails,
     SchemeMetric,
@@ -28,41 +27,38 @@ from netkv.schemes.description import describe
 if TYPE_CHECKING:
     from netkv.model.network import Tier
 
+routes = APIRouter(tags=["schemes"])
 
-def router(_context: Context) -> APIRouter:
-    """The routes of schemes."""
-    routes = APIRouter(tags=["schemes"])
 
-    @routes.get("/schemes")
-    def list_schemes() -> Schemes:
-        """The schemes, netkv's own and those of installed packages."""
-        return Schemes(
-            schemes=[SchemeSummary(**_summary(each)) for each in schemes.all_schemes()],
-            problems=list(registry.catalogue().problems.values()),
-        )
+@routes.get("/schemes")
+def list_schemes() -> Schemes:
+    """The schemes, netkv's own and those of installed packages."""
+    return Schemes(
+        schemes=[SchemeSummary(**_summary(each)) for each in schemes.all_schemes()],
+        problems=list(registry.catalogue().problems.values()),
+    )
 
-    @routes.get("/schemes/{name}", responses=responses(404))
-    def show_scheme(name: Name) -> SchemeDetails:
-        """A scheme with its roles, limits, metrics, and its options as a JSON schema."""
-        scheme = found(schemes.get, name)
-        about = describe(scheme)
-        return SchemeDetails(
-            **_summary(scheme),
-            **{
-                each: about[each]
-                for each in (
-                    "server_role",
-                    "client_role",
-                    "recovery_phases",
-                    "limits",
-                    "topology",
-                )
-            },
-            options_schema=_options_schema(scheme),
-            metrics=[_metric(each) for each in metric_table.of_scheme(scheme)],
-        )
 
-    return routes
+@routes.get("/schemes/{name}", responses=responses(404))
+def show_scheme(name: Name) -> SchemeDetails:
+    """A scheme with its roles, limits, metrics, and its options as a JSON schema."""
+    scheme = found(schemes.get, name)
+    about = describe(scheme)
+    return SchemeDetails(
+        **_summary(scheme),
+        **{
+            each: about[each]
+            for each in (
+                "server_role",
+                "client_role",
+                "recovery_phases",
+                "limits",
+                "topology",
+            )
+        },
+        options_schema=_options_schema(scheme),
+        metrics=[_metric(each) for each in metric_table.of_scheme(scheme)],
+    )
 
 
 def _summary(scheme: Scheme) -> dict[str, Any]:

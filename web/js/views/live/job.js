@@ -9,6 +9,7 @@ import * as router from "../../core/router.js";
 import { problem } from "../../parts/problem.js";
 import { progress } from "../../parts/progress.js";
 import { matrix } from "./matrix.js";
+import { workers } from "./workers.js";
 
 /** @typedef {import("../../core/api.js").Schemas["Job"]} Job */
 
@@ -37,8 +38,17 @@ export function jobCard(choose) {
   const title = make("div", { class: "head", hidden: true }, make("h2", {}, name, " ", stateName), buttons);
   const state = make("div");
   const failure = make("div");
+  const staff = workers();
   const runs = matrix(choose);
-  const element = make("section", { class: "card", id: "job", hidden: true }, title, state, failure, runs.element);
+  const element = make(
+    "section",
+    { class: "card", id: "job", hidden: true },
+    title,
+    state,
+    staff.element,
+    failure,
+    runs.element,
+  );
   let shownJob = "";
   let titleDrawn = "";
 
@@ -83,6 +93,7 @@ export function jobCard(choose) {
           progress(`Progress of ${job.title}`, job.progress?.fraction ?? null, job.progress?.left_seconds),
         job.error && make("p", { class: "problem" }, job.error),
       );
+      staff.update(IN_PROGRESS.includes(job.state) ? job.progress : null);
       runs.update(job, shown);
     },
     /** The job could not be loaded. @param {unknown} error */
@@ -90,6 +101,7 @@ export function jobCard(choose) {
       titleDrawn = "";
       title.hidden = true;
       fill(state);
+      staff.update(null);
       runs.clear();
       failed(error);
       element.hidden = false;

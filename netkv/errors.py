@@ -49,7 +49,7 @@ class MisfitError(UsageError):
     `path`: field names from the scenario to the wrong option.
     """
 
-    def __init__(self, text: str, *path: str) -> None:
+    def __init__(self, text: str, *path: str | int) -> None:
         super().__init__(text)
         self.path = path
 

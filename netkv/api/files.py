@@ -11,12 +11,18 @@ from netkv.schemes.spec import LabSpec
 
 
 def refuse(lab: LabSpec) -> None:
-    """Raises `RequestFieldError` if an option names a file."""
+    """Raises `RequestFieldError` if an option names a file, or hosts."""
     if lab.profile.endswith(".json"):
         raise RequestFieldError(
             f"'lab.profile' is '{lab.profile}': a file of this machine cannot be named in a "
             f"request. Name a profile, or give figures in 'lab.profile_changes'.",
             "lab.profile",
+        )
+    if lab.hosts:
+        raise RequestFieldError(
+            "'lab.hosts' names hosts that are reached with your SSH keys, which a request cannot "
+            "do. 'netkv up' and 'netkv scenario run' can.",
+            "lab.hosts",
         )
     if lab.switch.p4info is not None:
         raise RequestFieldError(

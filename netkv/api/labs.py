@@ -108,10 +108,11 @@ def nodes(lab: state.Lab, drawn: Diagram, answer: dict[str, Any]) -> list[LabNod
     switches = controller.get("switches", {})
     servers = answer.get("p4runtime", {})
     programs = external_clients.of_lab(lab.directory, len(lab.external_clients))
+    processes = lab.processes()
     found = []
     for node in drawn.nodes:
-        process = lab.nodes.get(node.name)
-        pid, running = (None, False) if process is None else (process.pid, process.alive)
+        process = processes.get(node.name)
+        pid, running = (None, False) if process is None else (process["pid"], process["running"])
         if node.kind == "controller":
             running = bool(answer.get("controller_running"))
             pid = lab.supervisor.pid if running and lab.supervisor is not None else None

@@ -1,4 +1,4 @@
-"""`netkv doctor --hosts`: machines for `--on ssh:FILE`."""
+"""`netkv doctor --hosts`: machines for `--on ssh:FILE` and `lab.hosts`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import typer
 from netkv.cli.output import notify, print_json, stdout
 
 if TYPE_CHECKING:
+    from netkv.executors.host_file import Host
     from netkv.executors.probe import Report
+
+_SCENARIOS = (".yaml", ".yml")
 
 
 def check(file: Path, *, json: bool) -> None:
@@ -25,13 +28,25 @@ def check(file: Path, *, json: bool) -> None:
         raise NetkvError(
             "'--hosts' needs asyncssh, which is not installed. Install netkv[cluster]."
         ) from error
-    found = probe.reports(host_file.read(str(file)))
+    found = probe.reports(_of_lab(file) if file.suffix in _SCENARIOS else host_file.read(str(file)))
     if json:
         print_json({"hosts": [asdict(each) for each in found]})
     else:
         _print(found)
     if any(each.problem is not None for each in found):
         raise typer.Exit(1)
+
+
+def _of_lab(file: Path) -> list[Host]:
+    """The hosts of a scenario's lab; raises `UsageError` if it has none."""
+    from netkv.errors import UsageError
+    from netkv.executors import host_file
+    from netkv.scenarios import loader
+
+    hosts = loader.load(file).lab.hosts
+    if not hosts:
+        raise UsageError(f"The lab of {file} has no 'hosts'.")
+    return [host_file.parse(each.ssh, each.netkv) for each in hosts]
 
 
 def _print(found: list[Report]) -> None:

@@ -228,10 +228,13 @@ def _print_status(lab: LabStatus) -> None:
     table.add_column("node")
     table.add_column("process", justify="right")
     table.add_column("state")
+    hosts = [node["host"] for node in lab.nodes.values()]
+    if any(hosts):
+        table.add_column("host")
     for name, node in lab.nodes.items():
         runs = node["running"]
         word = Text("running", style="green") if runs else Text("not running", style="bold red")
-        table.add_row(name, str(node["pid"]), word)
+        table.add_row(name, str(node["pid"]), word, *([node["host"] or ""] if any(hosts) else []))
     if lab.nodes:
         table.add_row(*_controller_row(lab))
     head = Text(f"{lab.name}  ", style="bold")

@@ -29,6 +29,9 @@ def worker(
     answer_probe: Annotated[
         bool, typer.Option("--answer-probe", hidden=True, help="Answer 'doctor --hosts'.")
     ] = False,
+    nodes: Annotated[
+        bool, typer.Option("--nodes", hidden=True, help="Start nodes of a rack ('lab.hosts').")
+    ] = False,
 ) -> None:
     """Execute units (simulated runs, cases of a soak) that commands with '--on' give to a cluster.
 
@@ -39,6 +42,11 @@ def worker(
 
     from netkv.errors import NetkvError, UsageError
 
+    if nodes:
+        from netkv.live import host_program
+
+        asyncio.run(host_program.main())
+        return
     try:
         from netkv.executors import credentials, probe, worker
         from netkv.executors.same_code import identity

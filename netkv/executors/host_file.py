@@ -53,6 +53,11 @@ def read(file: str) -> list[Host]:
     return found
 
 
+def parse(name: str, netkv: str) -> Host:
+    """The host `[USER@]HOST[:PORT]`, with its command netkv."""
+    return _host([name, f"netkv={netkv}"], "'lab.hosts'")
+
+
 def _host(words: list[str], where: str) -> Host:
     name, *options = words
     user, at, rest = name.rpartition("@")

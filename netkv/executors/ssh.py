@@ -14,14 +14,17 @@ _NOT_FOUND = 127
 """The exit status of a shell that does not find a command."""
 
 
-async def connect(host: Host) -> asyncssh.SSHClientConnection:
-    """A connection; raises `NetkvError` with the reason if there can be none."""
+async def connect(host: Host, keepalive_s: float = 15) -> asyncssh.SSHClientConnection:
+    """A connection; raises `NetkvError` with the reason if there can be none.
+
+    It ends when three questions in a row, `keepalive_s` apart, have no answer.
+    """
     given = {"port": host.port, "username": host.user}
     # What is not given comes from ~/.ssh/config.
     options = {name: value for name, value in given.items() if value is not None}
     try:
         async with asyncio.timeout(_CONNECT_S):
-            return await asyncssh.connect(host.address, keepalive_interval=15, **options)
+            return await asyncssh.connect(host.address, keepalive_interval=keepalive_s, **options)
     except (OSError, asyncssh.Error, TimeoutError) as error:
         why = str(error).strip().rstrip(".") or type(error).__name__
         raise NetkvError(f"The host {host.name} cannot be reached: {why}.") from error

@@ -22,7 +22,7 @@ from netkv import schemes
 from netkv.errors import NetkvError, UsageError, suggest
 from netkv.home import check_name, home, socket_path
 from netkv.live import cores, state, veth
-from netkv.live.process import child_environment
+from netkv.live.node_start import child_environment
 from netkv.model.report import COMPILER
 from netkv.processes import Identity, identity
 from netkv.schemes import checks
@@ -48,7 +48,7 @@ class LabStatus:
     text: str
     scheme: str
     nodes: dict[str, dict[str, Any]]
-    """Node → {"pid", "running"}."""
+    """Node → {"pid", "running", "host"}; `host` is None for this machine."""
     created: float
     """Seconds since the epoch."""
     directory: str
@@ -105,7 +105,8 @@ def check(spec: RackSpec) -> None:
     """Raises `NetkvError` if the rack cannot run live on this machine: `UsageError` if its
     specification is wrong."""
     checks.check_live(schemes.of(spec), spec.lab, spec.workload)
-    cores.check(spec.lab.cores)
+    if not spec.lab.hosts:
+        cores.check(spec.lab.cores)
     if spec.lab.fabric == "veth":
         veth.check()
 
@@ -186,10 +187,7 @@ def status(name: str) -> LabStatus:
         state=now,
         text=text,
         scheme=str(lab.spec.get("scheme", "")),
-        nodes={
-            node: {"pid": process.pid, "running": process.alive}
-            for node, process in lab.nodes.items()
-        },
+        nodes=lab.processes(),
         created=lab.created,
         directory=str(lab.directory),
         events=live.get("events", []),

@@ -15,9 +15,9 @@ class Cable:
 
     port: int
     switch: str
-    """`127.0.0.1:P`, bound by the switch; or its interface."""
+    """`IP:PORT`, bound by the switch; or its interface."""
     peer: str
-    """`127.0.0.1:Q`, bound by the node at the other end; or its interface."""
+    """`IP:PORT`, bound by the node at the other end; or its interface."""
     ring: str | None = None
     """The ring of the interfaces; None for UDP sockets."""
     at: str = Switch.NAME
@@ -46,5 +46,7 @@ class SwitchCabling:
     ports: tuple[tuple[int, str, str], ...]
     """Its ports, as in `_engine.SwitchNode`: number, bind and peer, or ring and interface."""
     p4runtime: str
-    """Address of its P4Runtime server."""
+    """Where its P4Runtime server is reached from here."""
+    p4runtime_there: str
+    """What its P4Runtime server binds: the same, unless the switch is on another machine."""
     tier: Tier = "servers"

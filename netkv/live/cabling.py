@@ -1,7 +1,8 @@
 """The cables of a rack: addresses and switch ports of its nodes.
 
-A cable is a pair of UDP sockets on loopback: the switch's end of the port and the peer's end. In
-the fabric `veth` it is a pair of interfaces, except for external clients, which need no privileges.
+A cable is a pair of UDP sockets: the switch's end of the port and the peer's end, on loopback if
+both are on one machine. In the fabric `veth` it is a pair of interfaces, except for external
+clients, which need no privileges.
 A card is between the switch and a server process, or the process of the clients: one cable to each.
 All clients of the load share switch port 1, external clients (programs that use the rack,
 `netkv.client`) have ports from 2 on, the servers of one process share port 100 + its index, and the
@@ -22,11 +23,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from netkv import _engine, schemes
-from netkv.live import ports, target
+from netkv.live import addresses, target
+from netkv.live.addresses import Addresses
 from netkv.live.cable import Cable, SwitchCabling
 from netkv.live.veth import Host, VethFabric
 from netkv.model import layout, topology
-from netkv.model.network import Network, with_ports
+from netkv.model.network import Network, SwitchPlan, with_ports
 from netkv.model.nodes import Card, Client, ClientCard, Coordinator, Node, Servers, partitions
 from netkv.model.scheme_options import CoordinatorOptions
 from netkv.rack.load import keyspace, load_config
@@ -134,67 +136,82 @@ def plug(
     external_clients: int = 0,
     kinds: Kinds = (),
     fabric: VethFabric | None = None,
+    free: Addresses | None = None,
 ) -> Cabling:
     """Chooses free addresses, with cables for `external_clients` external clients.
 
     `kinds`: the kinds of nodes that not all racks have; no cards with a `fabric`. With a `fabric`
-    of the `hosts` of the rack, which has one switch, the other cables are its interfaces. Raises
-    `UsageError` as `plan`.
+    of the `hosts` of the rack, which has one switch, the other cables are its interfaces. `free`
+    has as many addresses as `needed`; None: of this machine. Raises `UsageError` as `plan`.
     """
     network = plan(spec, external_clients, kinds)
     names = dict(zip((each.name for each in network.switches), layout.names(network), strict=True))
     shares = partitions(spec.lab)
-    behind = len(shares) if Card in kinds else int(ClientCard in kinds)
-    coordinators = int(Coordinator in kinds)
-    cables = 1 + external_clients + len(shares) + coordinators + behind + len(network.links)
-    free = (f"127.0.0.1:{port}" for port in ports.free_ports(2 * cables + len(names)))
+    if free is None:
+        free = addresses.here(needed(spec, external_clients, kinds))
     at = {
         each.name: (each.host.port, names[each.switch])
         for each in (*network.hosts, *filter(None, [network.coordinator]))
     }
 
-    def cable(host: str, fabric: VethFabric | None = fabric) -> Cable:
+    def cable(host: str, node: str, fabric: VethFabric | None = fabric) -> Cable:
         port, switch = at[host]
-        udp = Cable(port, next(free), next(free), at=switch)
+        udp = Cable(port, *free.cable(switch, node), at=switch)
         return udp if fabric is None else _through(fabric, udp)
 
-    def to_card(outer: Cable) -> Cable:
-        return Cable(outer.port, next(free), next(free))
+    def to_card(outer: Cable, behind: str) -> Cable:
+        return Cable(outer.port, *free.cable(behind, behind))
 
-    client = cable("client-1")
+    def switch(each: SwitchPlan) -> SwitchCabling:
+        name = names[each.name]
+        reached, bound = free.p4runtime(name)
+        return SwitchCabling(
+            name=name,
+            topology=each.topology,
+            ports=tuple(ends[name]),
+            p4runtime=target.elsewhere(spec.lab) or reached,
+            p4runtime_there=bound,
+            tier=each.tier,
+        )
+
+    client = cable("client-1", Client.NAME)
     first = spec.lab.clients + 1
     external = tuple(
-        cable(f"client-{number}", fabric=None) for number in range(first, first + external_clients)
+        cable(f"client-{first + n}", f"{EXTERNAL}{n + 1}", fabric=None)
+        for n in range(external_clients)
     )
-    servers = tuple(cable(f"server-{share[0]}") for share in shares)
-    coordinator = cable("coordinator") if coordinators else None
+    own = [f"{Servers.NAME}{index}" for index in range(len(shares))]
+    servers = tuple(
+        cable(f"server-{share[0]}", node) for share, node in zip(shares, own, strict=True)
+    )
+    coordinator = cable("coordinator", Coordinator.NAME) if Coordinator in kinds else None
     ends: dict[str, list[tuple[int, str, str]]] = {name: [] for name in names.values()}
     for each in (client, *external, *servers, *filter(None, [coordinator])):
         ends[each.at].append((each.port, *each.switch_end))
     for link in network.links:
-        a, b = next(free), next(free)
+        a, b = free.cable(names[link.a], names[link.b])
         ends[names[link.a]].append((link.a_port, a, b))
         ends[names[link.b]].append((link.b_port, b, a))
     return Cabling(
         network=network,
-        switches=tuple(
-            SwitchCabling(
-                name=names[each.name],
-                topology=each.topology,
-                ports=tuple(ends[names[each.name]]),
-                p4runtime=target.elsewhere(spec.lab) or next(free),
-                tier=each.tier,
-            )
-            for each in network.switches
-        ),
+        switches=tuple(map(switch, network.switches)),
         client=client,
         external_clients=external,
         servers=servers,
-        cards=tuple(map(to_card, servers)) if Card in kinds else (),
-        client_card=to_card(client) if ClientCard in kinds else None,
+        cards=tuple(map(to_card, servers, own)) if Card in kinds else (),
+        client_card=to_card(client, Client.NAME) if ClientCard in kinds else None,
         partitions=shares,
         coordinator=coordinator,
     )
+
+
+def needed(spec: RackSpec, external_clients: int = 0, kinds: Kinds = ()) -> int:
+    """How many addresses `plug` takes, at most."""
+    network = plan(spec, external_clients, kinds)
+    processes = len(partitions(spec.lab))
+    behind = processes if Card in kinds else int(ClientCard in kinds)
+    ends = 1 + external_clients + processes + int(Coordinator in kinds) + behind
+    return 2 * (ends + len(network.links)) + len(network.switches)
 
 
 def _through(fabric: VethFabric, cable: Cable) -> Cable:
@@ -220,7 +237,7 @@ def server_config(
     size = spec.workload.value_size
     return {
         "backend": spec.lab.backend,
-        "data": str(data),
+        "data": data,
         "stores": stores,
         "store_timeout": spec.lab.redis.timeout,
         "slow": slow,

@@ -1,4 +1,4 @@
-"""Free loopback ports for the cables of a rack.
+"""Free ports for the cables of a rack.
 
 Ports come from below the kernel's range of ephemeral ports, so that no outgoing connection of
 another program takes one between the choice and the bind, or while a node is down.
@@ -25,8 +25,10 @@ def _highest() -> int:
         return 32_768
 
 
-def free_ports(count: int) -> list[int]:
-    """`count` different ports of 127.0.0.1 that were free, for UDP and TCP, a moment ago.
+def free_ports(count: int, address: str = "127.0.0.1") -> list[int]:
+    """`count` different ports of an address that were free, for UDP and TCP, a moment ago.
+
+    "0.0.0.0" is all addresses of this machine.
 
     All are bound until the last one is found. Another process may bind one afterwards, so the
     caller must retry with others. Raises `NetkvError` if there are too few.
@@ -41,12 +43,10 @@ def free_ports(count: int) -> list[int]:
             port = choose.randrange(_LOWEST, _highest())
             try:
                 for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
-                    held.enter_context(socket.socket(socket.AF_INET, kind)).bind(
-                        ("127.0.0.1", port)
-                    )
+                    held.enter_context(socket.socket(socket.AF_INET, kind)).bind((address, port))
             except OSError:
                 continue
             found.append(port)
     if len(found) < count:
-        raise NetkvError(f"There are fewer than {count} free ports on 127.0.0.1.")
+        raise NetkvError(f"There are fewer than {count} free ports on {address}.")
     return found

@@ -10,15 +10,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from netkv import __file__ as package_file
+from netkv.live.machine import HERE, Machine, Process
 from netkv.model.nodes import NodeError
-from netkv.processes import Identity, identity
+from netkv.processes import Identity
 
 Kind = Literal[
     "switch", "bmv2", "external-switch", "server", "coordinator", "client", "card", "redis"
@@ -31,23 +29,11 @@ MAX_COMMANDS = 256
 """Maximum of unanswered commands: those for a node that hangs stay in its pipe."""
 STOP_TIMEOUT = 3.0
 """Seconds for a node to exit after its stdin is closed."""
-_LINE_LIMIT = 64 * 1024 * 1024
 _LOG_TAIL = 5
 
 
 class BusyPortError(NodeError):
     """An address that the node was to bind is in use."""
-
-
-def child_environment() -> dict[str, str]:
-    """The environment of a child, in which Python imports this same netkv, installed or not."""
-    root = str(Path(package_file).resolve().parent.parent)
-    inherited = os.environ.get("PYTHONPATH")
-    return {
-        **os.environ,
-        "PYTHONPATH": root + (os.pathsep + inherited if inherited else ""),
-        "PYTHONUNBUFFERED": "1",
-    }
 
 
 class NodeProcess:
@@ -60,6 +46,7 @@ class NodeProcess:
         config: dict[str, Any],
         log: Path,
         on_exit: Callable[[NodeProcess], None],
+        machine: Machine = HERE,
     ) -> None:
         self.name = name
         self.kind = kind
@@ -72,8 +59,9 @@ class NodeProcess:
         self.failure: str | None = None
         """Why the node failed, as a sentence from the node."""
         self._config = config
+        self._machine = machine
         self._on_exit = on_exit
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: Process | None = None
         self._replies: dict[int, asyncio.Future[Any]] = {}
         self._next_id = 0
         self._unanswered = 0
@@ -87,31 +75,31 @@ class NodeProcess:
         return self._process is not None and self._process.returncode is None
 
     @property
+    def pid(self) -> int | None:
+        """Its process id on its machine."""
+        return None if self._process is None else self._process.pid
+
+    @property
+    def host(self) -> str | None:
+        """The host of the lab on which it is; None for this machine."""
+        return self._machine.name
+
+    @property
     def returncode(self) -> int | None:
         """Exit status of the process; negative: the signal that ended it."""
         return None if self._process is None else self._process.returncode
 
     async def spawn(self) -> None:
         """Starts the process."""
-        self.log.parent.mkdir(parents=True, exist_ok=True)
-        environment = child_environment()
-        with self.log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "netkv.live.node",
-                self.kind,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-                env=environment,
-                limit=_LINE_LIMIT,
-                # Its own session: Ctrl-C reaches only the supervisor, which stops it in order.
-                start_new_session=True,
-            )
-        self.identity = identity(self._process.pid)
+        self._process = await self._machine.spawn(self.kind, self.log)
+        self.identity = self._machine.identity(self._process)
         self._ready = asyncio.get_running_loop().create_future()
         self._reader = asyncio.create_task(self._read(), name=f"read {self.name}")
+
+    async def pin(self, cores: Sequence[int]) -> None:
+        """Lets the process, which was just started, run on these cores only; none: on all."""
+        assert self._process is not None
+        await self._machine.pin(self._process, cores)
 
     async def configure(self, timeout: float = READY_TIMEOUT) -> None:  # noqa: ASYNC109
         """Gives the process its configuration and waits until it is ready.
@@ -121,7 +109,7 @@ class NodeProcess:
         """
         assert self._ready is not None
         try:
-            self._send(self._config)
+            self._send(await self._machine.own_paths(self._config))
             async with asyncio.timeout(timeout):
                 await asyncio.shield(self._ready)
         except TimeoutError:
@@ -248,6 +236,8 @@ class NodeProcess:
         """How the process ended, and the end of its log if the end is unexpected."""
         if self.failure is not None:
             return f"gave up: {self.failure}"
+        if (why := self._machine.why_ended()) is not None:
+            return f"has ended: {why}"
         code = self.returncode
         how = "ended"
         if code is not None and code < 0:

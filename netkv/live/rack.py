@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from netkv import schemes
-from netkv.live import cabling, cards, cores, external_clients, target
+from netkv.live import cabling, cards, external_clients, target
 from netkv.live.cabling import Cabling
 from netkv.live.card import LiveCard
 from netkv.live.controller_node import LiveController
 from netkv.live.external_clients import ExternalClient
+from netkv.live.placement import Placement
 from netkv.live.poll import Answer
 from netkv.live.process import COMMAND_TIMEOUT, BusyPortError, NodeProcess
 from netkv.live.rack_nodes import (
@@ -82,7 +83,6 @@ class LiveRack(RackOfNodes):
         """
         super().__init__(spec, schemes.of(spec), on_event)
         checks.check_live(self.scheme, spec.lab, spec.workload)
-        cores.check(spec.lab.cores)
         self.directory = directory
         self.target = target.of(spec.lab, self._bundle)
         # Checked before anything is compiled.
@@ -105,6 +105,13 @@ class LiveRack(RackOfNodes):
         self.client = LiveClient(LiveClient.NAME, self)
         self._redis = tuple(LiveRedisServer(server, self) for server in redis_servers(spec.lab))
         self.nodes = (*self.switch_nodes, *self.linked_nodes, self.controller, *self._redis)
+        self.placement = Placement(
+            spec.lab,
+            [node.name for node in self.nodes],
+            directory,
+            lost=self.fail,
+            note=lambda host, text: self.emit("note", host, text),
+        )
         self.links = (*self.linked_nodes, *(LiveCable(link, self) for link in network.links))
         self.programs: dict[str, ExternalClient] = {}
         """The programs that use the rack, at the last sample, by the names of their nodes."""
@@ -226,6 +233,7 @@ class LiveRack(RackOfNodes):
             await asyncio.gather(*(process.stop() for process in running))
         if self._fabric is not None:
             await asyncio.to_thread(self._fabric.close)
+        await self.placement.close()
         self.processes_changed()
 
     async def sample(self) -> RackSample:
@@ -328,13 +336,12 @@ class LiveRack(RackOfNodes):
         self._fabric.neighbours()
 
     async def _start_processes(self) -> None:
+        await self.placement.connect()
+        rack = self.spec, self.scheme.external_clients(self.spec.lab), self.scheme.node_kinds
+        switches = [each.name for each in self.switch_nodes]
         for attempt in range(1, _ADDRESS_TRIES + 1):
-            self._cabling = cabling.plug(
-                self.spec,
-                self.scheme.external_clients(self.spec.lab),
-                self.scheme.node_kinds,
-                self._fabric,
-            )
+            free = await self.placement.addresses(cabling.needed(*rack), switches)
+            self._cabling = cabling.plug(*rack, self._fabric, free)
             try:
                 # Switches first: servers and clients may send as soon as they run.
                 await asyncio.gather(*(node.launch() for node in self.switch_nodes))

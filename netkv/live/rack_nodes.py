@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import time
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from netkv.errors import UsageError
-from netkv.live import cabling, cores
+from netkv.live import cabling
 from netkv.live.cable import Cable
 from netkv.live.cabling import Cabling
+from netkv.live.placement import Placement
 from netkv.live.poll import Answer, Poll
 from netkv.live.process import BusyPortError, Kind, NodeProcess
 from netkv.live.shards import Shards
@@ -46,6 +46,7 @@ class RackOfNodes(Rack):
     """Takes logs and data."""
     target: Target
     shards: Shards
+    placement: Placement
     controller: Controllers
     switch_nodes: tuple[LiveSwitch, ...]
     cards: tuple[nodes.Card, ...]
@@ -125,18 +126,18 @@ class LiveNode(nodes.Node):
 
     async def launch(self) -> None:
         """Starts a process and waits until it is ready; raises `NodeError`."""
+        await self._rack.placement.of(self.name).connect()
         self.process = self._new_process(self._rack.directory / "logs" / f"{self.name}.log")
         await self.process.spawn()
-        self._pin(self.process)
+        await self._pin(self.process)
         # Reported before it is ready: a clean-up after a crash needs every process.
         self._rack.processes_changed()
         await self.process.configure()
 
-    def _pin(self, process: NodeProcess) -> None:
+    async def _pin(self, process: NodeProcess) -> None:
         kind = self._kind
         pinned: Pinned = "switch" if kind == "bmv2" or kind == "external-switch" else kind
-        if process.identity is not None:
-            cores.pin(process.identity.pid, self._rack.spec.lab.cores.get(pinned, ()))
+        await process.pin(self._rack.spec.lab.cores.get(pinned, ()))
 
     async def request(self, do: str, arguments: dict[str, Any] | None = None) -> Any:
         """Sends a command to the process; raises `NodeError`."""
@@ -184,8 +185,9 @@ class LiveNode(nodes.Node):
         return ""
 
     def _new_process(self, log: Path) -> NodeProcess:
+        rack, machine = self._rack, self._rack.placement.of(self.name)
         config = self._configuration()
-        return NodeProcess(self.name, self._kind, config, log, self._rack.process_ended)
+        return NodeProcess(self.name, self._kind, config, log, rack.process_ended, machine)
 
     @property
     def _kind(self) -> Kind:
@@ -365,7 +367,7 @@ class LiveServers(LiveLinkedNode, nodes.Servers):
         if storage == "lost" and backend == "redis":
             await self._rack.wipe_shards(self.indices)
         elif storage == "lost" and durable:
-            shutil.rmtree(self._rack.data(self.name), ignore_errors=True)
+            await self._rack.placement.of(self.name).delete(self._rack.data(self.name))
         lost = storage == "lost" or not durable
         return ", without its written records" if lost else ""
 

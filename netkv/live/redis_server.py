@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -149,7 +151,7 @@ class RedisServer(NodeProcess):
         self.expected_to_exit = True
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                self._process.terminate()
+                os.kill(self._process.pid, signal.SIGTERM)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(STOP_TIMEOUT):
                     await self._process.wait()

@@ -12,7 +12,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -41,6 +41,21 @@ class NodeState(Protocol):
     def running(self) -> bool: ...
 
 
+class Process(Protocol):
+    """What a lab knows of a node's process (`netkv.live.process.NodeProcess`)."""
+
+    identity: Identity | None
+
+    @property
+    def host(self) -> str | None: ...
+
+    @property
+    def pid(self) -> int | None: ...
+
+    @property
+    def running(self) -> bool: ...
+
+
 @dataclass
 class Lab:
     """The content of lab.json."""
@@ -48,6 +63,10 @@ class Lab:
     name: str
     supervisor: Identity | None = None
     nodes: dict[str, Identity] = field(default_factory=dict)
+    """The processes on this machine."""
+    elsewhere: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Those on hosts of the lab: node → {"host", "pid", "running"}. They end with the
+    supervisor."""
     state: str = "starting"
     """`starting`, `ready`, `degraded` (a node was stopped), `failed` (a node failed) or `broken`
     (never came up)."""
@@ -79,6 +98,30 @@ class Lab:
     def answers(self) -> bool:
         """Whether its supervisor may answer requests (`netkv.scenarios.requests`)."""
         return self.alive and self.state != "broken"
+
+    def take(self, processes: Mapping[str, Process]) -> None:
+        """Takes the newest process of each node."""
+        self.nodes = {
+            name: it.identity for name, it in processes.items() if it.identity is not None
+        }
+        self.elsewhere = {
+            name: {"pid": it.pid, "running": it.running, "host": it.host}
+            for name, it in processes.items()
+            if it.host is not None
+        }
+
+    def processes(self) -> dict[str, dict[str, Any]]:
+        """For each node with a process `pid`, `running` and, if it is on a host of the lab,
+        `host`."""
+        here = {
+            name: {"pid": it.pid, "running": it.alive, "host": None}
+            for name, it in self.nodes.items()
+        }
+        there = {
+            name: {**it, "running": it["running"] and self.alive}
+            for name, it in self.elsewhere.items()
+        }
+        return here | there
 
     def settle(self, nodes: Iterable[NodeState]) -> bool:
         """Whether the lab is ready depends on whether all nodes run; returns whether it changed."""

@@ -128,14 +128,14 @@ class EngineTarget(Target):
         self, switch: SwitchCabling, seed: int, links: list[dict[str, Any]]
     ) -> dict[str, Any]:
         return {
-            "bundle": str(self._bundle(switch.tier)),
+            "bundle": self._bundle(switch.tier),
             "seed": seed,
             "executor": self._lab.executor,
             "pipelines": self._lab.pipelines,
             "ports": switch.ports,
             "cpu_port": CPU_PORT,
             "links": links,
-            "p4runtime": switch.p4runtime,
+            "p4runtime": switch.p4runtime_there,
         }
 
 

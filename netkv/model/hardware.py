@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from ipaddress import IPv4Address
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from netkv.errors import FieldError
 from netkv.options import RATE, SECONDS, Formerly, Spec
@@ -158,6 +159,31 @@ class SwitchSpec(Spec):
         return self
 
 
+def _ipv4(text: str) -> str:
+    try:
+        return str(IPv4Address(text))
+    except ValueError:
+        raise FieldError(
+            f"it is '{text}'; it should be an IPv4 address such as 192.0.2.7"
+        ) from None
+
+
+class HostSpec(Spec):
+    """A machine that executes nodes of a live rack, reached over SSH."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,39}$")]
+    """Its name in events and sentences."""
+    ssh: Annotated[str, Field(pattern=r"^([^\s@:]+@)?[^\s@:]+(:\d{1,5})?$")]
+    """`[USER@]HOST[:PORT]`; what is left out comes from `~/.ssh/config`."""
+    nodes: Annotated[list[str], Field(min_length=1)]
+    """The nodes that it executes: `switch`, `servers-0`, `client`; `servers-*` means all that begin
+    so."""
+    address: Annotated[str, AfterValidator(_ipv4)] | None = None
+    """Its IPv4 address for frames; left out: the one that SSH connects to."""
+    netkv: str = "netkv"
+    """The command netkv there: a name on its PATH, or a path."""
+
+
 class GenericLab(Spec):
     """Options of every lab; those of schemes join them in `netkv.schemes.spec.LabSpec`."""
 
@@ -218,6 +244,25 @@ class GenericLab(Spec):
     )
     """Live only: the processor cores that each kind of processes may use; left out: all. A switch
     has a thread for each of its pipelines (`{switch: [0, 1], client: [2], server: [3]}`)."""
+    hosts: list[HostSpec] = Field(default_factory=list)
+    """Live only: other machines, with the nodes that they execute (docs/use/racks-over-hosts.md);
+    all other nodes, and the controller, are on this one. Needs `target: engine` and
+    `fabric: udp`."""
+
+    @model_validator(mode="after")
+    def _hosts_can(self) -> GenericLab:
+        names: set[str] = set()
+        for number, host in enumerate(self.hosts):
+            if host.name in names:
+                raise FieldError(f"'{host.name}' is the name of two hosts", "hosts", number, "name")
+            names.add(host.name)
+        if self.hosts and (self.target, self.fabric) != ("engine", "udp"):
+            raise FieldError(
+                f"nodes on other hosts need 'target: engine' and 'fabric: udp'; this lab has "
+                f"'target: {self.target}' and 'fabric: {self.fabric}'",
+                "hosts",
+            )
+        return self
 
     @model_validator(mode="after")
     def _target_can(self) -> GenericLab:

@@ -112,8 +112,6 @@ class LiveRun(DrivenRun):
             state.remove(self._lab_name)
 
     def _processes(self, nodes: dict[str, NodeProcess]) -> None:
-        self._lab.nodes = {
-            name: node.identity for name, node in nodes.items() if node.identity is not None
-        }
+        self._lab.take(nodes)
         if self._lab.directory.exists():
             self._lab.save()

@@ -1,4 +1,4 @@
-"""An SSH server on loopback that runs commands of this user, and the keys for it.
+"""An SSH server that runs commands of this user, and the keys for it.
 
 Without Debian's sshd it is one of asyncssh.
 """
@@ -44,6 +44,14 @@ class Server:
 @contextmanager
 def server(folder: Path, *, real: bool) -> Iterator[Server]:
     """A server whose files are in this folder; `real`: Debian's."""
+    port = free_ports(1)[0]
+    home = keys(folder, ["127.0.0.1"], port)
+    with _listening(folder, command(folder, "127.0.0.1", port, real=real), port):
+        yield Server(port, home)
+
+
+def keys(folder: Path, addresses: list[str], port: int) -> Path:
+    """Makes the keys of servers at these addresses and of their user; returns the user's home."""
     home = folder / "user"
     (home / ".ssh").mkdir(parents=True, mode=0o700)
     keys = {name: asyncssh.generate_private_key("ssh-ed25519") for name in ("host", "user")}
@@ -52,12 +60,17 @@ def server(folder: Path, *, real: bool) -> Iterator[Server]:
     keys["user"].write_public_key(str(folder / "authorized_keys"))
     for file in (folder / "host_key", home / ".ssh" / "id_ed25519"):
         file.chmod(0o600)
-    port = free_ports(1)[0]
     public = keys["host"].export_public_key().decode()
-    (home / ".ssh" / "known_hosts").write_text(f"[127.0.0.1]:{port} {public}")
-    own = [sys.executable, "-m", "tests.executors.ssh_server", str(folder), str(port)]
-    with _listening(folder, _sshd(folder, port) if real else own, port):
-        yield Server(port, home)
+    known = "".join(f"[{address}]:{port} {public}" for address in addresses)
+    (home / ".ssh" / "known_hosts").write_text(known)
+    return home
+
+
+def command(folder: Path, address: str, port: int, *, real: bool) -> list[str]:
+    """The command of a server, with the keys of the folder."""
+    if real:
+        return _sshd(folder, address, port)
+    return [sys.executable, "-m", "tests.executors.ssh_server", str(folder), address, str(port)]
 
 
 @contextmanager
@@ -72,16 +85,17 @@ def _listening(folder: Path, command: list[str], port: int) -> Iterator[None]:
         process.wait()
 
 
-def _sshd(folder: Path, port: int) -> list[str]:
-    (folder / "sshd_config").write_text(
-        f"ListenAddress 127.0.0.1:{port}\nHostKey {folder}/host_key\n"
+def _sshd(folder: Path, address: str, port: int) -> list[str]:
+    config = folder / f"sshd_config-{address}"
+    config.write_text(
+        f"ListenAddress {address}:{port}\nHostKey {folder}/host_key\n"
         f"AuthorizedKeysFile {folder}/authorized_keys\nStrictModes no\nUsePAM no\n"
-        f"PidFile {folder}/sshd.pid\nPermitRootLogin yes\nPasswordAuthentication no\n"
+        f"PidFile {folder}/sshd-{address}.pid\nPermitRootLogin yes\nPasswordAuthentication no\n"
     )
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(exist_ok=True)
     assert SSHD is not None, "the test is skipped without it"
-    return [SSHD, "-D", "-e", "-f", f"{folder}/sshd_config"]
+    return [SSHD, "-D", "-e", "-f", str(config)]
 
 
 def _answers(port: int) -> bool:
@@ -93,15 +107,29 @@ def _answers(port: int) -> bool:
 # The server of asyncssh, a process.
 
 
-async def _serve(folder: str, port: int) -> None:
+async def _serve(folder: str, address: str, port: int) -> None:
     await asyncssh.listen(
-        "127.0.0.1",
+        address,
         port,
         server_host_keys=[f"{folder}/host_key"],
         authorized_client_keys=f"{folder}/authorized_keys",
         process_factory=_run,
+        server_factory=_Forwards,
     )
     await asyncio.Event().wait()
+
+
+class _Forwards(asyncssh.SSHServer):
+    """As sshd does, it leads connections of its clients to ports of its own loopback."""
+
+    def connection_requested(
+        self,
+        dest_host: str,
+        dest_port: int,  # noqa: ARG002
+        orig_host: str,  # noqa: ARG002
+        orig_port: int,  # noqa: ARG002
+    ) -> bool:
+        return dest_host == "127.0.0.1"
 
 
 async def _run(process: asyncssh.SSHServerProcess[str]) -> None:
@@ -135,4 +163,4 @@ async def _run(process: asyncssh.SSHServerProcess[str]) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve(sys.argv[1], int(sys.argv[2])))
+    asyncio.run(_serve(sys.argv[1], sys.argv[2], int(sys.argv[3])))

@@ -315,7 +315,7 @@ def requested_rack(request: LabRequest) -> RackSpec:
         raise RequestFieldError(text, fields.get(error.wrong[0].where, "")) from error
     except MisfitError as error:
         named = {path: name for name, (path, _) in options.named_changes().items()}
-        path = ".".join(error.path)
+        path = ".".join(map(str, error.path))
         raise RequestFieldError(str(error), named.get(path, "set" if request.set else "")) from None
     except RequestFieldError:
         raise

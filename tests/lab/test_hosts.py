@@ -1,0 +1,201 @@
+"""Racks over several hosts (`lab.hosts`). The hosts are this machine, behind an SSH server."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netkv.errors import MisfitError, NetkvError
+from netkv.live.rack import LiveRack
+from tests.cli.commands import ROOT
+from tests.executors import ssh_server
+from tests.executors.ssh_server import Server
+from tests.lab.racks import load, running, serves, spec, verify, written
+from tests.waiting import until, until_async
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server, and a user whose keys it takes."""
+    (tmp_path / "ssh").mkdir()
+    with ssh_server.server(tmp_path / "ssh", real=False) as opened:
+        monkeypatch.setenv("HOME", str(opened.home))
+        monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+        yield opened
+        until(lambda: not programs(tmp_path), "no program of a host is left")
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> str:
+    """A command on hosts, whose programs `programs` finds, with a state directory of its own."""
+    file = tmp_path / "netkv"
+    file.write_text(
+        f"#!/bin/sh\ncd {shlex.quote(str(ROOT))}\n"
+        f"export NETKV_OF_TEST={tmp_path} NETKV_HOME={tmp_path}/there\n"
+        f'exec {shlex.quote(sys.executable)} -m netkv "$@"\n'
+    )
+    file.chmod(0o755)
+    return str(file)
+
+
+@pytest.fixture
+def hosts(server: Server, command: str) -> list[dict[str, Any]]:
+    """A host for the switch, one for the servers and one for the clients."""
+    placed = {"tor": ["switch"], "storage": ["servers-*"], "load": ["client"]}
+    return [
+        {"name": name, "ssh": server.name, "nodes": nodes, "netkv": command}
+        for name, nodes in placed.items()
+    ]
+
+
+def programs(folder: Path, *more: str) -> list[int]:
+    """The pids of all processes on the hosts of a test, or of those with these words."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (each / "cmdline").read_bytes().split(b"\0")
+            environment = (each / "environ").read_bytes().split(b"\0")
+            if f"NETKV_OF_TEST={folder}".encode() in environment and all(
+                it.encode() in words for it in more
+            ):
+                found.append(int(each.name))
+    return found
+
+
+def kill_host_of(rack: LiveRack, node: str) -> None:
+    """Kills the program on the host of a node; the kernel kills its nodes."""
+    process = next(it.process for it in rack.processes if it.name == node)
+    assert process is not None
+    stat = Path(f"/proc/{process.pid}/stat").read_text()
+    os.kill(int(stat.rpartition(")")[2].split()[1]), signal.SIGKILL)
+
+
+def texts(rack: LiveRack, kind: str) -> dict[str, str]:
+    return {event.node: event.text for event in rack.events if event.kind == kind}
+
+
+async def test_acknowledged_writes_survive_the_host_of_the_switch(
+    hosts: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    wanted = spec("farreach", hosts=hosts, backend="rocksdb")
+    async with running(LiveRack(wanted, tmp_path / "rack")) as rack:
+        assert {it.name: it.process.host for it in rack.processes if it.process} == {
+            "switch": "tor",
+            "servers-0": "storage",
+            "servers-1": "storage",
+            "client": "load",
+        }
+        notes = texts(rack, "note")
+        assert all(re.search(r"its clock is [+-]\S+ us ahead, within", notes[it]) for it in notes)
+        assert set(notes) == {"tor", "storage", "load"}
+        await serves(rack)
+        await written(rack, 200)
+        kill_host_of(rack, "switch")
+        await until_async(lambda: not rack.node("switch").running, "the switch has ended")
+        failed = texts(rack, "failed")
+        assert failed["tor"].startswith("The host 'tor' is lost: ")
+        assert failed["switch"] == "The node 'switch' has ended: its host 'tor' is lost."
+        assert set(failed) == {"tor", "switch"}
+        await rack.node("switch").start()
+        await until_async(
+            lambda: any(it.kind == "recovered" for it in rack.events), "the switch has recovered"
+        )
+        await serves(rack)
+        await verify(rack)
+        folder = tmp_path / "there" / "racks"
+        assert len(list(folder.iterdir())) == 3
+    assert list(folder.iterdir()) == []
+    assert "rocksdb" not in os.listdir(tmp_path / "rack" / "data"), "records are on the hosts"
+
+
+async def test_servers_keep_their_records_when_their_host_is_killed(
+    hosts: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    wanted = spec("nocache", hosts=hosts, backend="rocksdb")
+    async with running(LiveRack(wanted, tmp_path / "rack")) as rack:
+        await written(rack, 200)
+        kill_host_of(rack, "servers-0")
+        names = ("servers-0", "servers-1")
+        await until_async(
+            lambda: not any(rack.node(name).running for name in names), "the servers have ended"
+        )
+        for name in names:
+            await rack.node(name).start("kept")
+        await serves(rack)
+        await verify(rack)
+        assert "lost" not in texts(rack, "started")["servers-0"]
+
+
+async def test_faults_and_restarts_are_those_of_one_machine(
+    hosts: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    async with running(LiveRack(spec("netcache", hosts=hosts), tmp_path / "rack")) as rack:
+        for name in ("switch", "servers-1"):
+            await rack.node(name).kill()
+            assert not rack.node(name).running
+            await rack.node(name).start()
+        await rack.client.impair("to", {"loss": 0.05})
+        await rack.client.impair("from", {"duplicate": 0.05})
+        await serves(rack)
+        assert (await load(rack, 0.3)).client.completed > 0
+        assert rack.failed is None
+        log = tmp_path / "rack" / "logs" / "switch.log"
+        assert log.exists()
+
+
+async def test_program_on_a_host_ends_when_nobody_speaks_to_it(
+    hosts: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rack = LiveRack(spec("nocache", hosts=hosts[:1]), tmp_path / "rack")
+    async with running(rack):
+        assert programs(tmp_path, "netkv.live.node")
+        # As a cable that is cut: the connection stays, and nothing passes.
+        monkeypatch.setattr("netkv.live.elsewhere.Elsewhere._tell", lambda *_: None)
+        await until_async(lambda: not programs(tmp_path), "the program has ended")
+        await until_async(lambda: rack.failed is not None, "the rack has noticed")
+        monkeypatch.undo()
+
+
+async def test_host_with_another_netkv_is_refused(
+    hosts: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netkv.live.elsewhere.identity", lambda: "netkv 9.9 (0123456789)")
+    rack = LiveRack(spec("nocache", hosts=hosts[:1]), tmp_path / "rack")
+    with pytest.raises(NetkvError, match=r"'tor' has netkv .*, and this machine has netkv 9\.9"):
+        await rack.start()
+
+
+async def test_host_without_netkv_is_refused(hosts: list[dict[str, Any]], tmp_path: Path) -> None:
+    hosts[1]["netkv"] = "/nowhere/netkv"
+    rack = LiveRack(spec("nocache", hosts=hosts), tmp_path / "rack")
+    with pytest.raises(NetkvError, match=r"'storage' is lost: .*Give its command there"):
+        await rack.start()
+
+
+@pytest.mark.parametrize(
+    ("changes", "hosts", "sentence"),
+    [
+        ({}, [["switches"]], "no node 'switches' in this lab. Did you mean 'switch'"),
+        ({}, [["switch"], ["client", "switch"]], "'switch' is on the host 'h0' already"),
+        ({}, [["controller"]], "'controller' cannot be on the host 'h0': switches, servers"),
+        ({"backend": "redis"}, [["servers-0"]], "give 'lab.redis.addresses'"),
+    ],
+)
+def test_hosts_that_do_not_fit_are_refused(
+    changes: dict[str, Any], hosts: list[list[str]], sentence: str, tmp_path: Path
+) -> None:
+    named = [
+        {"name": f"h{number}", "ssh": "192.0.2.1", "nodes": nodes}
+        for number, nodes in enumerate(hosts)
+    ]
+    with pytest.raises(MisfitError, match=re.escape(sentence)):
+        LiveRack(spec("nocache", hosts=named, **changes), tmp_path)

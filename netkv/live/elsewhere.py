@@ -11,6 +11,7 @@ import asyncio
 import base64
 import contextlib
 import json
+import os
 import secrets
 import shlex
 import time
@@ -29,8 +30,10 @@ from netkv.live import ports
 from netkv.live.host_program import ALIVE_S, SILENCE_S
 from netkv.live.machine import LOOPBACK, Machine, Process
 from netkv.live.node_start import LINE_LIMIT
+from netkv.live.redis_start import Fsync
 from netkv.model.hardware import HostSpec
 from netkv.model.nodes import NodeError
+from netkv.servers import redis_places
 
 _ANSWER_S = 30.0
 _ROUNDS = 20
@@ -73,6 +76,9 @@ class _Distant:
 
     def kill(self) -> None:
         self._tell({"id": self.number, "do": "kill"})
+
+    def terminate(self) -> None:
+        self._tell({"id": self.number, "do": "terminate"})
 
     async def wait(self) -> int:
         await self._over.wait()
@@ -127,6 +133,10 @@ class Elsewhere(Machine):
         self._numbers = 0
         self._ways: dict[int, int] = {}
         """Ports here that lead to ports there."""
+        self._sockets: list[Path] = []
+        """Directories here with sockets that lead to Redis there."""
+        self._led: list[asyncssh.SSHListener] = []
+        """What listens in them."""
         self._ends: tuple[str, str] | None = None
         """The addresses of this machine and of the host, as seen from each other."""
         self._connecting = asyncio.Lock()
@@ -183,6 +193,8 @@ class Elsewhere(Machine):
         self._there = about["folder"]
         for near, far in self._ways.items():
             await connection.forward_local_port(LOOPBACK, near, LOOPBACK, far)
+        for directory in self._sockets:
+            await self._lead_to(connection, directory)
         clock = await self._clock()
         self._note(
             self.name,
@@ -245,11 +257,32 @@ class Elsewhere(Machine):
             writer.close()
 
     async def spawn(self, kind: str, log: Path) -> Process:
+        return await self._started("spawn", kind, log)
+
+    async def spawn_redis(self, directory: Path, fsync: Fsync, log: Path) -> Process:
+        assert self._connection is not None
+        path = self._inside(directory)
+        process = await self._started("spawn-redis", "redis", log, path=path, fsync=fsync)
+        if directory not in self._sockets:
+            await self._lead_to(self._connection, directory)
+            self._sockets.append(directory)
+        return process
+
+    async def _started(self, do: str, kind: str, log: Path, **rest: Any) -> Process:
         self._numbers += 1
         process = _Distant(self._numbers, kind, log, self._tell)
         self._processes[process.number] = process
-        process.pid = await self._ask("spawn", id=process.number, kind=kind)
+        process.pid = await self._ask(do, id=process.number, kind=kind, **rest)
         return process
+
+    async def _lead_to(self, connection: asyncssh.SSHClientConnection, directory: Path) -> None:
+        """Makes a socket in a directory of this machine that leads to Redis there."""
+        os.makedirs(directory, exist_ok=True)
+        short = await self._ask("short", path=self._inside(directory))
+        with redis_places.short_path(directory) as path:
+            led = await connection.forward_local_path(path, f"{short}/{redis_places.SOCKET}")
+        # The connection knows them by their paths, which may be the same.
+        self._led.append(led)
 
     async def pin(self, process: Process, wanted: Sequence[int]) -> None:
         if wanted:
@@ -382,6 +415,9 @@ class Elsewhere(Machine):
 
     async def _drop(self) -> None:
         """Closes the connection; the host's program ends with it."""
+        for led in self._led:
+            led.close()
+        self._led = []
         channel, self._channel = self._channel, None
         if channel is not None:
             with contextlib.suppress(OSError, asyncssh.Error, TimeoutError):

@@ -7,14 +7,16 @@ It reads and writes a JSON document per line. A request `{"n": 7, "do": NAME, ..
 
 - `begin` (folder): what this netkv is; the files of the rack will be in a folder of that name.
 - `ports` (count): ports that are free on all addresses.
-- `spawn` (id, kind): starts a node; returns its process id. `pin` (id, kind, cores).
+- `spawn` (id, kind): starts a node; returns its process id. `spawn-redis` (id, path, fsync): the
+  same for a redis-server, with its records in a directory of the folder. `pin` (id, kind, cores).
 - `file` (path, data): writes a file in the folder, from base64. `delete` (path): a directory in it.
+- `short` (path): a short path of a directory, for sockets in it, until this process ends.
 - `clock`: the time in nanoseconds since the epoch.
 - `end`: deletes the folder.
 
-Without an answer: `input` (id, text) for a node's stdin, `close` (id) of that, `kill` (id). It
-sends `{"id", "line"}` and `{"id", "log"}` for what nodes write to stdout and stderr, and
-`{"id", "ended"}` with the exit status.
+Without an answer: `input` (id, text) for a node's stdin, `close` (id) of that, `kill` (id) and
+`terminate` (id). It sends `{"id", "line"}` and `{"id", "log"}` for what nodes write to stdout and
+stderr, and `{"id", "ended"}` with the exit status.
 
 Rules
 -----
@@ -43,7 +45,7 @@ from typing import Any
 from netkv.errors import NetkvError
 from netkv.executors.same_code import identity
 from netkv.home import home
-from netkv.live import cores, node_start, ports
+from netkv.live import cores, node_start, ports, redis_start
 from netkv.machine import host as this_host
 
 SILENCE_S = 10.0
@@ -59,7 +61,8 @@ class HostProgram:
     def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
         self._send = send
         self._folder: Path | None = None
-        self._lock = -1
+        self._opened: dict[Path, int] = {}
+        """Descriptors of directories."""
         self._nodes: dict[int, asyncio.subprocess.Process] = {}
         self._readers: set[asyncio.Task[None]] = set()
 
@@ -98,16 +101,17 @@ class HostProgram:
                 self._tell(self._nodes[node], do, rest)
 
     def _tell(self, node: asyncio.subprocess.Process, do: str, rest: dict[str, Any]) -> None:
-        assert node.stdin is not None
         # A node that has ended is reported by its reader.
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError, RuntimeError):
+        with contextlib.suppress(OSError, RuntimeError):
             match do:
-                case "input":
+                case "input" if node.stdin is not None:
                     node.stdin.write(rest["text"].encode())
-                case "close":
+                case "close" if node.stdin is not None:
                     node.stdin.close()
                 case "kill":
                     _kill(node)
+                case "terminate":
+                    node.terminate()
 
     async def _answer(self, do: str, rest: dict[str, Any]) -> Any:
         match do:
@@ -116,7 +120,12 @@ class HostProgram:
             case "ports":
                 return ports.free_ports(rest["count"], "0.0.0.0")
             case "spawn":
-                return await self._spawn(rest["id"], rest["kind"])
+                started = await node_start.start(rest["kind"], asyncio.subprocess.PIPE)
+                return self._started(rest["id"], started)
+            case "spawn-redis":
+                directory = self._inside(rest["path"])
+                started = await redis_start.start(directory, rest["fsync"], asyncio.subprocess.PIPE)
+                return self._started(rest["id"], started)
             case "pin":
                 cores.check({rest["kind"]: rest["cores"]})
                 cores.pin(self._nodes[rest["id"]].pid, rest["cores"])
@@ -126,6 +135,8 @@ class HostProgram:
                 file.write_bytes(base64.b64decode(rest["data"]))
             case "delete":
                 shutil.rmtree(self._inside(rest["path"]), ignore_errors=True)
+            case "short":
+                return self._short(self._inside(rest["path"]))
             case "clock":
                 return time.time_ns()
             case "end":
@@ -144,8 +155,8 @@ class HostProgram:
         self._folder = parent / folder
         self._folder.mkdir(exist_ok=True, mode=0o700)
         # The kernel releases it when this process ends for any reason.
-        self._lock = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        lock = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(lock, fcntl.LOCK_EX)
         return {"netkv": identity(), "machine": this_host(), "folder": str(self._folder)}
 
     def _inside(self, path: str) -> Path:
@@ -156,8 +167,14 @@ class HostProgram:
             raise NetkvError(f"'{path}' is not in the folder of the rack.")
         return found
 
-    async def _spawn(self, number: int, kind: str) -> int:
-        node = await node_start.start(kind, asyncio.subprocess.PIPE)
+    def _short(self, directory: Path) -> str:
+        """A path of a directory by its descriptor: that of a unix socket has at most 107 bytes."""
+        if directory not in self._opened:
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+            self._opened[directory] = os.open(directory, flags)
+        return f"/proc/{os.getpid()}/fd/{self._opened[directory]}"
+
+    def _started(self, number: int, node: asyncio.subprocess.Process) -> int:
         self._nodes[number] = node
         reader = asyncio.create_task(self._read(number, node))
         self._readers.add(reader)
@@ -166,10 +183,13 @@ class HostProgram:
 
     async def _read(self, number: int, node: asyncio.subprocess.Process) -> None:
         assert node.stdout is not None
-        assert node.stderr is not None
-        await asyncio.gather(
-            self._read_lines(number, node.stdout), self._read_log(number, node.stderr)
-        )
+        if node.stderr is None:
+            # Not a node of netkv: all that it says is for the log.
+            await self._read_log(number, node.stdout)
+        else:
+            await asyncio.gather(
+                self._read_lines(number, node.stdout), self._read_log(number, node.stderr)
+            )
         status = await node.wait()
         del self._nodes[number]
         self._send({"id": number, "ended": status})

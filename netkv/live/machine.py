@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from netkv.live import cores, node_start, ports
+from netkv.live import cores, node_start, ports, redis_start
+from netkv.live.redis_start import Fsync
 from netkv.processes import Identity, identity
 
 LOOPBACK = "127.0.0.1"
@@ -44,6 +45,8 @@ class Process(Protocol):
     def stdout(self) -> asyncio.StreamReader | None: ...
 
     def kill(self) -> None: ...
+
+    def terminate(self) -> None: ...
 
     async def wait(self) -> int: ...
 
@@ -81,6 +84,11 @@ class Machine(ABC):
     async def spawn(self, kind: str, log: Path) -> Process:
         """Starts a node of a kind (`netkv.live.node`), which ends when its stdin or this process
         does. What it says on stderr gets into the log, a file of this machine."""
+
+    @abstractmethod
+    async def spawn_redis(self, directory: Path, fsync: Fsync, log: Path) -> Process:
+        """Starts a redis-server with its records in a directory of the rack, in which its socket
+        is on this machine, too. Raises `NetkvError` if it is not installed there."""
 
     @abstractmethod
     async def pin(self, process: Process, wanted: Sequence[int]) -> None:
@@ -127,6 +135,11 @@ class Here(Machine):
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as file:
             return await node_start.start(kind, file)
+
+    async def spawn_redis(self, directory: Path, fsync: Fsync, log: Path) -> Process:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as file:
+            return await redis_start.start(directory, fsync, file)
 
     async def pin(self, process: Process, wanted: Sequence[int]) -> None:
         cores.pin(process.pid, wanted)

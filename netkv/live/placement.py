@@ -12,13 +12,24 @@ from netkv.live import cores
 from netkv.live.addresses import Addresses
 from netkv.live.machine import HERE, LOOPBACK, Machine
 from netkv.model.hardware import GenericLab, Pinned
-from netkv.model.nodes import Client, Coordinator, Node, Servers, Switch, kind_of, redis_servers
+from netkv.model.nodes import (
+    Client,
+    Coordinator,
+    Node,
+    RedisServer,
+    Servers,
+    Switch,
+    kind_of,
+    partitions,
+    redis_servers,
+)
 
 _PINNED: Mapping[type[Node], Pinned] = {
     Switch: "switch",
     Servers: "server",
     Coordinator: "coordinator",
     Client: "client",
+    RedisServer: "redis",
 }
 """The kinds of nodes that hosts can execute, as `lab.cores` calls their processes."""
 
@@ -97,7 +108,7 @@ def _placed(lab: GenericLab, nodes: Sequence[str]) -> dict[str, int]:
                 if kind_of(node) not in _PINNED:
                     raise MisfitError(
                         f"The node '{node}' cannot be on the host '{host.name}': switches, "
-                        "servers, clients and the coordinator can.",
+                        "servers with their Redis, clients and the coordinator can.",
                         *where,
                     )
                 if placed.setdefault(node, number) != number:
@@ -111,13 +122,16 @@ def _placed(lab: GenericLab, nodes: Sequence[str]) -> dict[str, int]:
 
 
 def _check_neighbours(lab: GenericLab, placed: Mapping[str, int]) -> None:
-    """Raises `MisfitError` for servers away from what has to be on their machine."""
-    servers = [node for node in placed if kind_of(node) is Servers]
-    if servers and redis_servers(lab):
-        raise MisfitError(
-            f"The redis-servers of a rack are on this machine, and '{servers[0]}' is on another: "
-            "start Redis yourself and give 'lab.redis.addresses', or take the back end 'rocksdb' "
-            "or 'memory'.",
-            "lab",
-            "backend",
-        )
+    """Raises `MisfitError` for a redis-server away from the server whose records it has."""
+    own = redis_servers(lab)
+    for index, share in enumerate(partitions(lab)):
+        node = f"{Servers.NAME}{index}"
+        for server in share:
+            redis = f"{RedisServer.NAME}{server}"
+            if server in own and placed.get(redis) != placed.get(node):
+                number = placed.get(redis, placed.get(node))
+                raise MisfitError(
+                    f"The node '{redis}' has the records of '{node}' and has to be on its machine: "
+                    f"name both among the nodes of one host.",
+                    *("lab", "hosts", number or 0, "nodes"),
+                )

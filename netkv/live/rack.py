@@ -306,8 +306,13 @@ class LiveRack(RackOfNodes):
 
     async def wipe_shards(self, servers: Iterable[int]) -> None:
         """Deletes the records of these servers in Redis; raises `NetkvError`."""
-        down = {server for server, node in enumerate(self._redis) if not node.running}
-        await asyncio.to_thread(self.shards.wipe, servers, down)
+        for server in servers:
+            node = None if self.shards.external else self._redis[server]
+            if node is not None and not node.running:
+                directory = self.shards.directory(server)
+                await self.placement.of(node.name).delete(directory)
+            else:
+                await asyncio.to_thread(self.shards.wipe, server)
 
     def processes_changed(self) -> None:
         """Reports that a process was started or has ended."""

@@ -235,7 +235,8 @@ class LiveRedisServer(LiveNode, nodes.RedisServer):
         def note(text: str) -> None:
             self._rack.emit("note", self.name, text)
 
-        return self._rack.shards.new_server(self._server, log, self._rack.process_ended, note)
+        rack, machine = self._rack, self._rack.placement.of(self.name)
+        return rack.shards.new_server(self._server, log, rack.process_ended, note, machine)
 
     def _configuration(self) -> dict[str, Any]:
         raise AssertionError("a redis-server has none")

@@ -9,22 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from netkv.errors import NetkvError
 from netkv.live import ends_with_parent
+from netkv.live.machine import Machine
 from netkv.live.process import READY_TIMEOUT, STOP_TIMEOUT, NodeProcess
+from netkv.live.redis_start import Fsync, command_line
 from netkv.model.nodes import NodeError
-from netkv.processes import identity
-
-Fsync = Literal["always", "everysec", "never"]
 
 _START_POLL_S = 0.02
 """Seconds between two PINGs during the start."""
@@ -32,36 +27,6 @@ _HEALTH_POLL_S = 1.0
 """Seconds between two PINGs afterwards."""
 _PING_TIMEOUT_S = 3.0
 """Seconds to wait for the answer to PING."""
-
-
-def program() -> str:
-    """The path of redis-server; raises NetkvError if it is not installed."""
-    found = shutil.which("redis-server")
-    if found is None:
-        raise NetkvError(
-            "The back end 'redis' needs redis-server, which is not on PATH: 'apt-get install "
-            "redis-server' installs it. Or give 'lab.redis.addresses' of servers that run already."
-        )
-    return found
-
-
-def command_line(fsync: Fsync) -> list[str]:
-    """The command for a server with its records and its socket in the working directory."""
-    from netkv.servers.redis_places import SOCKET
-
-    options = {
-        "port": "0",
-        "unixsocket": SOCKET,
-        "unixsocketperm": "700",
-        "dir": ".",
-        "databases": "1",
-        "daemonize": "no",
-        "save": "",
-        "appendonly": "yes",
-        "appendfsync": "no" if fsync == "never" else fsync,
-        "maxmemory": "0",
-    }
-    return [program(), *(text for name, value in options.items() for text in (f"--{name}", value))]
 
 
 @contextlib.contextmanager
@@ -93,9 +58,10 @@ class RedisServer(NodeProcess):
         log: Path,
         on_exit: Callable[[NodeProcess], None],
         on_note: Callable[[str], object],
+        machine: Machine,
     ) -> None:
         """`on_note` is called with a text when it stops answering and when it answers again."""
-        super().__init__(name, "redis", {}, log, on_exit)
+        super().__init__(name, "redis", {}, log, on_exit, machine)
         self._directory = directory
         self._fsync = fsync
         self._on_note = on_note
@@ -103,20 +69,8 @@ class RedisServer(NodeProcess):
 
     async def spawn(self) -> None:
         """Starts the process; raises NetkvError if redis-server is not installed."""
-        command = command_line(self._fsync)
-        self.log.parent.mkdir(parents=True, exist_ok=True)
-        self._directory.mkdir(parents=True, exist_ok=True)
-        with self.log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                *ends_with_parent.words(command),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd=self._directory,
-                # As with nodes: Ctrl-C reaches the supervisor only.
-                start_new_session=True,
-            )
-        self.identity = identity(self._process.pid)
+        self._process = await self._machine.spawn_redis(self._directory, self._fsync, self.log)
+        self.identity = self._machine.identity(self._process)
         self._reader = asyncio.create_task(self._wait(), name=f"wait for {self.name}")
 
     async def configure(self, timeout: float = READY_TIMEOUT) -> None:  # noqa: ASYNC109
@@ -151,7 +105,7 @@ class RedisServer(NodeProcess):
         self.expected_to_exit = True
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self._process.pid, signal.SIGTERM)
+                self._process.terminate()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(STOP_TIMEOUT):
                     await self._process.wait()

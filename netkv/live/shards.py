@@ -6,12 +6,12 @@ servers outside the rack (`lab.redis.addresses`).
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from netkv.errors import NetkvError
+from netkv.live.machine import Machine
 from netkv.live.process import NodeProcess
 from netkv.live.redis_server import RedisServer
 from netkv.model.nodes import RedisServer as RedisNode
@@ -35,10 +35,12 @@ class Shards:
         log: Path,
         on_exit: Callable[[NodeProcess], None],
         on_note: Callable[[str], object],
+        machine: Machine,
     ) -> RedisServer:
         """Creates, but does not start, the redis-server for the records of a storage server."""
         fsync = self._lab.redis.fsync
-        return RedisServer(_name(server), self._directory(server), fsync, log, on_exit, on_note)
+        name, directory = _name(server), self.directory(server)
+        return RedisServer(name, directory, fsync, log, on_exit, on_note, machine)
 
     def places(self, servers: Iterable[int]) -> list[dict[str, Any]]:
         """Locations of these servers' records (`redis_places.place`); empty without Redis."""
@@ -46,8 +48,8 @@ class Shards:
             return []
         return [self._place(server) for server in servers]
 
-    def wipe(self, servers: Iterable[int], down: Container[int]) -> None:
-        """Deletes the records of these servers; `down`: those whose redis-server does not run.
+    def wipe(self, server: int) -> None:
+        """Deletes the records of a server, whose redis-server runs.
 
         It may take long. Raises NetkvError.
         """
@@ -55,15 +57,11 @@ class Shards:
 
         from netkv.servers.redis_places import place
 
-        for server in servers:
-            if server in down:
-                shutil.rmtree(self._directory(server), ignore_errors=True)
-                continue
-            where = place(self._place(server))
-            try:
-                where.wipe()
-            except (RedisError, RedisClusterException, OSError) as error:
-                raise NetkvError(f"Redis at {where} cannot be emptied: {error}") from error
+        where = place(self._place(server))
+        try:
+            where.wipe()
+        except (RedisError, RedisClusterException, OSError) as error:
+            raise NetkvError(f"Redis at {where} cannot be emptied: {error}") from error
 
     @property
     def external(self) -> bool:
@@ -74,11 +72,12 @@ class Shards:
         from netkv.servers.redis_places import shared
 
         if self._own:
-            return {"directory": str(self._directory(server))}
+            return {"directory": self.directory(server)}
         redis = self._lab.redis
         return shared(redis.addresses, redis.cluster, redis.prefix, server, self._lab.servers)
 
-    def _directory(self, server: int) -> Path:
+    def directory(self, server: int) -> Path:
+        """Where the redis-server of a storage server keeps its records."""
         return self._data(_name(server))
 
 

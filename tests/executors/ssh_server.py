@@ -120,7 +120,7 @@ async def _serve(folder: str, address: str, port: int) -> None:
 
 
 class _Forwards(asyncssh.SSHServer):
-    """As sshd does, it leads connections of its clients to ports of its own loopback."""
+    """As sshd does, it leads connections of its clients to ports of its loopback and to sockets."""
 
     def connection_requested(
         self,
@@ -130,6 +130,9 @@ class _Forwards(asyncssh.SSHServer):
         orig_port: int,  # noqa: ARG002
     ) -> bool:
         return dest_host == "127.0.0.1"
+
+    def unix_connection_requested(self, dest_path: str) -> bool:  # noqa: ARG002
+        return True
 
 
 async def _run(process: asyncssh.SSHServerProcess[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -135,6 +136,31 @@ async def test_servers_keep_their_records_when_their_host_is_killed(
         assert "lost" not in texts(rack, "started")["servers-0"]
 
 
+@pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")
+async def test_redis_of_the_rack_is_on_the_host_of_its_servers(
+    hosts: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    hosts[1]["nodes"].append("redis-*")
+    wanted = spec("nocache", hosts=hosts, backend="redis", servers=2, server_processes=1)
+    async with running(LiveRack(wanted, tmp_path / "rack")) as rack:
+        await written(rack, 200)
+        redis = {it.process for it in rack.processes if it.name.startswith("redis-")}
+        assert [it.host for it in redis if it is not None] == ["storage", "storage"]
+        kill_host_of(rack, "servers-0")
+        names = ("redis-0", "redis-1", "servers-0")
+        await until_async(
+            lambda: not any(rack.node(name).running for name in names), "the nodes have ended"
+        )
+        for name in names:
+            await rack.node(name).start()
+        await serves(rack)
+        await verify(rack)
+        await rack.node("servers-0").kill()
+        await rack.node("servers-0").start("lost")
+        assert "without its written records" in texts(rack, "started")["servers-0"]
+        await serves(rack)
+
+
 async def test_faults_and_restarts_are_those_of_one_machine(
     hosts: list[dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -187,7 +213,7 @@ async def test_host_without_netkv_is_refused(hosts: list[dict[str, Any]], tmp_pa
         ({}, [["switches"]], "no node 'switches' in this lab. Did you mean 'switch'"),
         ({}, [["switch"], ["client", "switch"]], "'switch' is on the host 'h0' already"),
         ({}, [["controller"]], "'controller' cannot be on the host 'h0': switches, servers"),
-        ({"backend": "redis"}, [["servers-0"]], "give 'lab.redis.addresses'"),
+        ({"backend": "redis"}, [["servers-0"]], "'redis-0' has the records of 'servers-0'"),
     ],
 )
 def test_hosts_that_do_not_fit_are_refused(

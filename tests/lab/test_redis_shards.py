@@ -15,7 +15,7 @@ import pytest
 
 from netkv.errors import NetkvError, UsageError
 from netkv.labs import daemon, doctor
-from netkv.live import redis_server, state
+from netkv.live import redis_start, state
 from netkv.live.ports import free_ports
 from netkv.live.rack import LiveRack
 from netkv.live.rack_nodes import LiveNode
@@ -219,7 +219,7 @@ async def started(rack: LiveRack) -> bool:
 async def test_lab_at_an_address_wipes_its_prefix_and_needs_its_own(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     other = subprocess.Popen(  # noqa: ASYNC220
-        [redis_server.program(), "--port", str(port), "--bind", "127.0.0.1", "--save", ""],
+        [redis_start.program(), "--port", str(port), "--bind", "127.0.0.1", "--save", ""],
         cwd=tmp_path, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     try:

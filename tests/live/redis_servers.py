@@ -8,7 +8,7 @@ from pathlib import Path
 
 import redis
 
-from netkv.live.redis_server import Fsync, command_line
+from netkv.live.redis_start import Fsync, command_line
 from netkv.servers.redis_places import Own
 from tests.waiting import until
 

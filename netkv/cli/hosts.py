@@ -17,18 +17,27 @@ if TYPE_CHECKING:
 _SCENARIOS = (".yaml", ".yml")
 
 
-def check(file: Path, *, json: bool) -> None:
+def check(file: Path, wheel: Path | None, *, json: bool) -> None:
     """Prints what was found of the hosts of a file; ends the command with status 1 if one cannot be
-    used."""
+    used. `wheel`: installed before on those that lack it."""
     from netkv.errors import NetkvError
 
     try:
-        from netkv.executors import host_file, probe
+        from netkv.executors import host_file, probe, provision
     except ModuleNotFoundError as error:
         raise NetkvError(
             "'--hosts' needs asyncssh, which is not installed. Install netkv[cluster]."
         ) from error
-    found = probe.reports(_of_lab(file) if file.suffix in _SCENARIOS else host_file.read(str(file)))
+    hosts = _of_lab(file) if file.suffix in _SCENARIOS else host_file.read(str(file))
+    if wheel is not None:
+        notify(f"Installing {wheel.name}, which may take minutes.")
+        for number, installed in enumerate(provision.install(hosts, wheel)):
+            if isinstance(installed, str):
+                notify(installed)
+            else:
+                notify(f"{installed.name} has it: netkv={installed.netkv}")
+                hosts[number] = installed
+    found = probe.reports(hosts)
     if json:
         print_json({"hosts": [asdict(each) for each in found]})
     else:

@@ -175,14 +175,27 @@ def doctor(
             help="Check the hosts of this file instead: SSH, netkv, datagrams, clocks.",
         ),
     ] = None,
+    install: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="WHEEL",
+            exists=True,
+            dir_okay=False,
+            help="With --hosts: install this wheel there, in an environment of its own.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Check whether netkv can run on this machine, or on hosts. Exit status 1 if it cannot."""
     if hosts is not None:
         from netkv.cli import hosts as of_hosts
 
-        of_hosts.check(hosts, json=json)
+        of_hosts.check(hosts, install, json=json)
         return
+    if install is not None:
+        from netkv.errors import UsageError
+
+        raise UsageError("'--install' needs '--hosts', the hosts on which to install the wheel.")
     from netkv.labs import doctor as checks
 
     found = checks.run()

@@ -76,7 +76,8 @@ def command(folder: Path, address: str, port: int, *, real: bool) -> list[str]:
 @contextmanager
 def _listening(folder: Path, command: list[str], port: int) -> Iterator[None]:
     with (folder / "sshd.log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
+        environment = {**os.environ, "XDG_DATA_HOME": str(folder / "data")}
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
     try:
         until(lambda: _answers(port), "the server listens")
         yield
@@ -91,6 +92,7 @@ def _sshd(folder: Path, address: str, port: int) -> list[str]:
         f"ListenAddress {address}:{port}\nHostKey {folder}/host_key\n"
         f"AuthorizedKeysFile {folder}/authorized_keys\nStrictModes no\nUsePAM no\n"
         f"PidFile {folder}/sshd-{address}.pid\nPermitRootLogin yes\nPasswordAuthentication no\n"
+        f"SetEnv XDG_DATA_HOME={folder}/data\n"
     )
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(exist_ok=True)
@@ -115,6 +117,7 @@ async def _serve(folder: str, address: str, port: int) -> None:
         authorized_client_keys=f"{folder}/authorized_keys",
         process_factory=_run,
         server_factory=_Forwards,
+        encoding=None,
     )
     await asyncio.Event().wait()
 
@@ -135,7 +138,7 @@ class _Forwards(asyncssh.SSHServer):
         return True
 
 
-async def _run(process: asyncssh.SSHServerProcess[str]) -> None:
+async def _run(process: asyncssh.SSHServerProcess[bytes]) -> None:
     """Runs the command of a client with its input and outputs."""
     # The end that the command reads stays open here, so what comes after its end breaks nothing.
     reads, writes = os.pipe()

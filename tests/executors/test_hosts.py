@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 import sys
+import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -127,6 +128,33 @@ def test_doctor_checks_hosts(netkv: Netkv, server: Server, command: str, tmp_pat
     assert "1 of 1 hosts can be used." in shown.err
     assert identity() in shown.out
     until(lambda: not workers(tmp_path), "nothing is left there")
+
+
+def test_doctor_installs_a_wheel(netkv: Netkv, server: Server, tmp_path: Path) -> None:
+    # Of a netkv that only says what it got: a real one needs an index of packages.
+    wheel = tmp_path / "netkv-0.0.1-py3-none-any.whl"
+    about = "Metadata-Version: 2.1\nName: netkv\nVersion: 0.0.1\nProvides-Extra: cluster\n"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr(
+            "said.py", "import sys\ndef main():\n    sys.exit(f'got {sys.argv[1:]}')\n"
+        )
+        for name, text in {
+            "METADATA": about,
+            "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+            "entry_points.txt": "[console_scripts]\nnetkv = said:main\n",
+            "RECORD": "",
+        }.items():
+            archive.writestr(f"netkv-0.0.1.dist-info/{name}", text)
+    place(tmp_path, f"{server.name} netkv=/nowhere/netkv", "127.0.0.1:1")
+    words = ("doctor", "--hosts", str(tmp_path / "hosts.txt"), "--install", str(wheel))
+    for _ in range(2):
+        result = netkv(*words)
+        assert result.status == 1
+        assert f"{server.name} has it: netkv={tmp_path}/data/netkv/" in result.err
+        assert "got ['worker', '--answer-probe']" in result.err
+        assert "The host 127.0.0.1:1 cannot be reached" in result.err
+    assert len(list((tmp_path / "data/netkv").iterdir())) == 1
+    assert netkv("doctor", "--install", str(wheel)).status == 2
 
 
 def test_what_is_wrong_on_a_host_is_told(

@@ -53,6 +53,7 @@ ALIVE_S = 1.0
 _KEPT_S = 24 * 3600.0
 _FOLDER = re.compile(r"[a-z0-9-]{1,80}")
 _LOG_BLOCK = 64 * 1024
+_LOCK_POLL_S = 0.1
 
 
 class HostProgram:
@@ -82,6 +83,8 @@ class HostProgram:
             alive.cancel()
             for node in self._nodes.values():
                 _kill(node)
+            for descriptor in self._opened.values():
+                os.close(descriptor)
 
     async def _stay_alive(self) -> None:
         while True:
@@ -116,7 +119,7 @@ class HostProgram:
     async def _answer(self, do: str, rest: dict[str, Any]) -> Any:
         match do:
             case "begin":
-                return self._begin(rest["folder"])
+                return await self._begin(rest["folder"])
             case "ports":
                 return ports.free_ports(rest["count"], "0.0.0.0")
             case "spawn":
@@ -146,7 +149,7 @@ class HostProgram:
                 raise NetkvError(f"The program on a host does not know '{do}'.")
         return None
 
-    def _begin(self, folder: str) -> dict[str, Any]:
+    async def _begin(self, folder: str) -> dict[str, Any]:
         if not _FOLDER.fullmatch(folder):
             raise NetkvError(f"'{folder}' cannot be the name of a folder.")
         parent = home() / "racks"
@@ -154,10 +157,21 @@ class HostProgram:
         _sweep(parent)
         self._folder = parent / folder
         self._folder.mkdir(exist_ok=True, mode=0o700)
-        # The kernel releases it when this process ends for any reason.
-        lock = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        await self._lock(self._folder)
         return {"netkv": identity(), "machine": this_host(), "folder": str(self._folder)}
+
+    async def _lock(self, folder: Path) -> None:
+        """Waits until no other program has the folder: one whose connection was cut ends soon
+        (rule 1), and its nodes with it. The kernel releases the lock when this process ends."""
+        self._short(folder)
+        deadline = time.monotonic() + 2 * SILENCE_S
+        while True:
+            try:
+                return fcntl.flock(self._opened[folder], fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise NetkvError(f"Another program of this rack uses '{folder}'.") from None
+            await asyncio.sleep(_LOCK_POLL_S)
 
     def _inside(self, path: str) -> Path:
         """A path of the rack's folder; it has no links."""

@@ -228,6 +228,10 @@ def test_events_are_changed_and_drawn(served: Served, page: Page) -> None:
     page.locator("#event-2-action").select_option("rate")
     page.locator("[id='option-events.2.rate']").fill("100")
     expect(page.locator("#yaml")).to_have_value(re.compile(r"- \{at: 8, rate: 100\}"))
+    page.locator("[id='option-events.2.at']").fill("9")
+    expect(page.locator("#yaml")).to_have_value(re.compile(r"- \{at: 9, rate: 100\}"))
+    page.locator("#event-2-action").select_option("stop")
+    expect(page.locator("#yaml")).to_have_value(re.compile(r"- \{at: 9, stop: switch\}"))
 
 
 def test_form_works_with_the_keyboard_alone(served: Served, page: Page) -> None:

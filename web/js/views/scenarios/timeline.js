@@ -6,6 +6,7 @@ import * as schema from "./schema.js";
 
 /** @typedef {import("./fields.js").Form} Form */
 /** @typedef {import("./fields.js").Field} Field */
+/** @typedef {{ key: string, element: HTMLElement, update: () => void }} Row of an event; its key is what it depends on */
 /** @typedef {{ at: number, outage: string, node: string, text: string }} Shown */
 
 /** Height of the picture in pixels, and its width before it is laid out. */
@@ -31,9 +32,8 @@ export function timeline(form) {
     },
     "Add an event",
   );
-  /** @type {Field[]} */
-  let inner = [];
-  let drawn = /** @type {string | null} */ (null);
+  /** @type {Row[]} */
+  let rows = [];
   let painted = "";
   new ResizeObserver(() => repaint()).observe(picture);
 
@@ -71,8 +71,8 @@ export function timeline(form) {
     return Math.min(number("duration"), Math.round((last || number("duration") / 4) + (last ? 1 : 0)));
   }
 
-  /** @param {any} event @param {number} at */
-  function row(event, at) {
+  /** @param {any} event @param {number} at @param {string} key @returns {Row} */
+  function row(event, at, key) {
     const path = ["events", at];
     const action = actionOf(event);
     const choose = make(
@@ -84,7 +84,7 @@ export function timeline(form) {
           form.change([
             {
               path,
-              value: { at: event.at, [choose.value]: model.properties[choose.value].beginning },
+              value: { at: events()[at]?.at, [choose.value]: model.properties[choose.value].beginning },
             },
           ]),
       },
@@ -120,14 +120,7 @@ export function timeline(form) {
       },
       "Remove",
     );
-    inner.push({
-      element: choose,
-      update() {
-        for (const each of fields) each.update();
-        showErrors(wrong, form.errors(path, true));
-      },
-    });
-    return make(
+    const element = make(
       "li",
       { class: "row event", "data-path": path.join(".") },
       make(
@@ -149,18 +142,32 @@ export function timeline(form) {
       remove,
       wrong,
     );
+    return {
+      key,
+      element,
+      update() {
+        for (const each of fields) each.update();
+        showErrors(wrong, form.errors(path, true));
+      },
+    };
+  }
+
+  /** Rows before the first change stay: one that is replaced while it is clicked gets no click. */
+  function redraw() {
+    const keys = events().map((event) => JSON.stringify([actionOf(event), ...furtherOf(event)]));
+    let kept = 0;
+    while (kept < Math.min(rows.length, keys.length) && rows[kept].key === keys[kept]) kept++;
+    for (const each of rows.slice(kept)) each.element.remove();
+    const added = keys.slice(kept).map((key, at) => row(events()[kept + at], kept + at, key));
+    place.append(...added.map((each) => each.element));
+    rows = [...rows.slice(0, kept), ...added];
   }
 
   return {
     element: make("div", { class: "option", "data-path": "events" }, picture, place, add, error),
     update() {
-      const key = JSON.stringify(events().map((event) => [actionOf(event), ...furtherOf(event)]));
-      if (key !== drawn) {
-        drawn = key;
-        inner = [];
-        fill(place, ...events().map(row));
-      }
-      for (const each of inner) each.update();
+      redraw();
+      for (const each of rows) each.update();
       repaint();
       showErrors(error, form.errors(["events"], true));
     },

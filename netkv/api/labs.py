@@ -111,8 +111,8 @@ def nodes(lab: state.Lab, drawn: Diagram, answer: dict[str, Any]) -> list[LabNod
     processes = lab.processes()
     found = []
     for node in drawn.nodes:
-        process = processes.get(node.name)
-        pid, running = (None, False) if process is None else (process["pid"], process["running"])
+        process = processes.get(node.name, {"pid": None, "running": False, "host": None})
+        pid, running = process["pid"], process["running"]
         if node.kind == "controller":
             running = bool(answer.get("controller_running"))
             pid = lab.supervisor.pid if running and lab.supervisor is not None else None
@@ -126,6 +126,7 @@ def nodes(lab: state.Lab, drawn: Diagram, answer: dict[str, Any]) -> list[LabNod
             LabNode.of(
                 node,
                 pid=pid,
+                host=process["host"],
                 running=running,
                 program=program.program if program is not None else None,
                 p4runtime=address,

@@ -31,13 +31,16 @@ _SCENARIO = """
 name: bench-units
 title: Units of one length
 mode: sim
-schemes: [nocache]
+schemes: [{scheme}]
 lab: {{servers: 2, service_rate: 5000}}
 workload: {{keys: 1000, arrivals: {{outstanding: 4}}}}
 warmup: 0
 duration: {seconds}
-repeat: {count}
+repeat: {repeat}
+sweep: {{workload.keys: {keys}}}
 """
+_SEEDS = 1000
+"""Maximum of a point of a scenario."""
 
 
 @dataclass(frozen=True)
@@ -71,17 +74,17 @@ def measure(lengths: Sequence[float], units: int, workers: int, progress: Progre
             scenario = Path(folder) / f"units-{number}.yaml"
             steps = 3 * len(lengths)
             progress(3 * number, steps, f"{seconds:g} s of virtual time, alone")
-            scenario.write_text(_SCENARIO.format(seconds=seconds, count=_ALONE + 1))
+            _write(scenario, seconds, _ALONE + 1)
             alone = _alone(scenario)
             progress(3 * number + 1, steps, f"{FEW} units on local:{workers}")
             few = _command(Path(folder), scenario, seconds, FEW, workers)
             progress(3 * number + 2, steps, f"{units:,} units on local:{workers}")
             many = _command(Path(folder), scenario, seconds, units, workers)
-            each = (many.cpu_s - few.cpu_s) / (units - FEW)
+            each = (many.cpu_s - few.cpu_s) / (many.units - FEW)
             rows.append(
                 Row(
                     simulated_s=seconds,
-                    units=units,
+                    units=many.units,
                     alone_ms=alone * 1e3,
                     cluster_ms=each * 1e3,
                     start_s=few.cpu_s - FEW * each,
@@ -94,6 +97,7 @@ def measure(lengths: Sequence[float], units: int, workers: int, progress: Progre
 
 @dataclass(frozen=True)
 class _Cost:
+    units: int
     cpu_s: float
     wall_s: float
     memory_mb: float
@@ -101,7 +105,7 @@ class _Cost:
 
 def _command(folder: Path, scenario: Path, seconds: float, units: int, workers: int) -> _Cost:
     """Executes a sweep in a command of its own, with a store of its own."""
-    scenario.write_text(_SCENARIO.format(seconds=seconds, count=units))
+    count = _write(scenario, seconds, units)
     words = ["scenario", "run", str(scenario), "--on", f"local:{workers}", "--again", "--json"]
     with tempfile.TemporaryDirectory(dir=folder) as home, tempfile.TemporaryFile() as said:
         environment = {**os.environ, "NETKV_HOME": home}
@@ -121,8 +125,22 @@ def _command(folder: Path, scenario: Path, seconds: float, units: int, workers: 
         said.seek(0)
         if process.returncode != 0:
             lines = said.read().decode(errors="replace").strip().splitlines() or ["no reason"]
-            raise NetkvError(f"The sweep on local:{workers} has failed: {lines[-1]}")
-    return _Cost(used.ru_utime + used.ru_stime, wall_s, used.ru_maxrss / 1024)
+            raise NetkvError(
+                f"The sweep on local:{workers} has failed: {lines[-1].removeprefix('error: ')}"
+            )
+    return _Cost(count, used.ru_utime + used.ru_stime, wall_s, used.ru_maxrss / 1024)
+
+
+def _write(scenario: Path, seconds: float, units: int) -> int:
+    """Writes a scenario of so many units, or of fewer if there are many; returns their number."""
+    from netkv import schemes
+
+    points = max(1, units // _SEEDS)
+    repeat, keys = min(units, _SEEDS), [1000 + point for point in range(points)]
+    scheme = schemes.all_schemes()[0].name
+    text = _SCENARIO.format(scheme=scheme, seconds=seconds, repeat=repeat, keys=keys)
+    scenario.write_text(text)
+    return points * repeat
 
 
 def _alone(scenario: Path) -> float:

@@ -43,30 +43,34 @@ def install(hosts: Sequence[Host], wheel: Path) -> list[Host | str]:
 
 async def _install(host: Host, name: str, data: bytes) -> str:
     async with await ssh.connect(host) as connection:
-        data_home = 'printf %s "${XDG_DATA_HOME:-$HOME/.local/share}"'
-        share = (await _run(connection, host, data_home)).decode()
+
+        async def run(*words: str, given: bytes = b"") -> asyncssh.SSHCompletedProcess:
+            return await connection.run(shlex.join(words), input=given, encoding=None)
+
+        share = _text((await run("printenv", "XDG_DATA_HOME")).stdout).strip()
+        if not share:
+            share = _text((await run("printenv", "HOME")).stdout).strip() + "/.local/share"
         folder = f"{share}/netkv/{hashlib.sha256(data).hexdigest()[:12]}"
         command, file = f"{folder}/bin/netkv", f"{folder}/{name}"
-        venv, pip = shlex.quote(folder), shlex.quote(f"{folder}/bin/pip")
+        if (await run("test", "-x", command)).exit_status == 0:
+            return command
         # The command is there when all before it has succeeded.
-        script = (
-            f"[ -x {shlex.quote(command)} ] && exec cat >/dev/null; "
-            f"python3 -m venv {venv} && cat > {shlex.quote(file)} && "
-            f"{pip} install -q {shlex.quote(f'{file}[{EXTRAS}]')}"
-        )
-        await _run(connection, host, script, data)
+        _check(host, await run("python3", "-m", "venv", folder))
+        _check(host, await run("dd", f"of={file}", "status=none", given=data))
+        _check(host, await run(f"{folder}/bin/pip", "install", "-q", f"{file}[{EXTRAS}]"))
     return command
 
 
-async def _run(
-    connection: asyncssh.SSHClientConnection, host: Host, script: str, data: bytes = b""
-) -> bytes:
-    """What a shell script says; raises `NetkvError` with the end of its errors if it fails."""
-    done = await connection.run(f"sh -c {shlex.quote(script)}", input=data, encoding=None)
-    said, output = done.stderr, done.stdout
-    assert isinstance(said, bytes)
-    assert isinstance(output, bytes)
+def _check(host: Host, done: asyncssh.SSHCompletedProcess) -> None:
+    """Raises `NetkvError` with the end of what a command has said, if it has failed."""
     if done.exit_status != 0:
-        lines = said.decode(errors="replace").strip().splitlines() or ["no reason was given"]
-        raise NetkvError(f"netkv was not installed on {host.name}: {lines[-1].rstrip('.')}.")
-    return output
+        # Debian's 'venv' says on stdout that it lacks a package.
+        said = _text(done.stderr).strip() or _text(done.stdout).strip() or "no reason was given"
+        raise NetkvError(
+            f"netkv was not installed on {host.name}: {said.splitlines()[-1].rstrip('.')}."
+        )
+
+
+def _text(said: object) -> str:
+    assert isinstance(said, bytes)
+    return said.decode(errors="replace")

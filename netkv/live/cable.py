@@ -15,7 +15,8 @@ class Cable:
 
     port: int
     switch: str
-    """`IP:PORT`, bound by the switch; or its interface."""
+    """`IP:PORT`, bound by the switch; or its interface. Empty for a switch elsewhere to which the
+    peer's interface is cabled."""
     peer: str
     """`IP:PORT`, bound by the node at the other end; or its interface."""
     ring: str | None = None

@@ -156,6 +156,10 @@ def plug(
 
     def cable(host: str, node: str, fabric: VethFabric | None = fabric) -> Cable:
         port, switch = at[host]
+        # At a switch elsewhere, a node on another machine has an interface of its own.
+        own = target.interface(spec.lab, node)
+        if own is not None and (ring := free.machine_of(node).ring) is not None:
+            return Cable(port, "", own, ring, at=switch)
         udp = Cable(port, *free.cable(switch, node), at=switch)
         return udp if fabric is None else _through(fabric, udp)
 
@@ -187,7 +191,8 @@ def plug(
     coordinator = cable("coordinator", Coordinator.NAME) if Coordinator in kinds else None
     ends: dict[str, list[tuple[int, str, str]]] = {name: [] for name in names.values()}
     for each in (client, *external, *servers, *filter(None, [coordinator])):
-        ends[each.at].append((each.port, *each.switch_end))
+        if each.switch:
+            ends[each.at].append((each.port, *each.switch_end))
     for link in network.links:
         a, b = free.cable(names[link.a], names[link.b])
         ends[names[link.a]].append((link.a_port, a, b))

@@ -119,6 +119,7 @@ class Elsewhere(Machine):
         self.name: str = host.name
         self._host = host_file.parse(host.ssh, host.netkv)
         self._given = host.address
+        self.ring = host.ring
         self._directory = directory
         self._folder = f"{directory.name}-{secrets.token_hex(4)}"
         self._there = ""

@@ -56,6 +56,9 @@ class Machine(ABC):
 
     name: str | None
     """Of a host of the lab; None for this machine."""
+    ring: str | None = None
+    """The ring of interfaces that are cabled to a switch elsewhere; None on this machine, where the
+    node of the switch has them."""
 
     @property
     @abstractmethod

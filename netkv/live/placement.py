@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from netkv.errors import MisfitError, NetkvError, suggest
-from netkv.live import cores
+from netkv.live import cores, target
 from netkv.live.addresses import Addresses
 from netkv.live.machine import HERE, LOOPBACK, Machine
-from netkv.model.hardware import GenericLab, Pinned
+from netkv.model.hardware import STREAM, GenericLab, Pinned
 from netkv.model.nodes import (
     Client,
     Coordinator,
@@ -118,6 +118,7 @@ def _placed(lab: GenericLab, nodes: Sequence[str]) -> dict[str, int]:
                         *where,
                     )
     _check_neighbours(lab, placed)
+    _check_switch(lab, placed)
     return placed
 
 
@@ -135,3 +136,18 @@ def _check_neighbours(lab: GenericLab, placed: Mapping[str, int]) -> None:
                     f"name both among the nodes of one host.",
                     *("lab", "hosts", number or 0, "nodes"),
                 )
+
+
+def _check_switch(lab: GenericLab, placed: Mapping[str, int]) -> None:
+    """Raises `MisfitError` for nodes on hosts that a switch elsewhere does not reach."""
+    for node, number in placed.items():
+        where = ("lab", "hosts", number, "nodes")
+        via = target.interface(lab, node) if kind_of(node) not in (Switch, RedisServer) else None
+        if kind_of(node) is Switch and lab.target != "engine":
+            raise MisfitError(f"The switch is at '{lab.target}', and not on a host.", *where)
+        if via is not None and via.startswith(STREAM):
+            raise MisfitError(
+                f"The port of '{node}' is reached by '{via}', which this machine does; a node on a "
+                "host needs an interface there ('lab.switch.ports', 'via').",
+                *where,
+            )

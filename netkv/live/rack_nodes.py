@@ -252,6 +252,11 @@ class LiveLink(nodes.Link):
         self._impairments: dict[Direction, dict[str, float]] = {}
 
     async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
+        if not self._is_reached:
+            raise UsageError(
+                f"The link of '{self.name}' is a cable of the switch elsewhere and cannot be "
+                "impaired; that of a node on this machine can."
+            )
         self._impairments[direction] = dict(impairment)
         for switch in self._rack.switch_nodes:
             if switch.name == self._at[0] and switch.running:
@@ -273,6 +278,11 @@ class LiveLink(nodes.Link):
     def _seen_from_the_port(self, direction: Direction) -> Direction:
         """The direction as the switch calls it: to or from what is at the port."""
         return direction
+
+    @property
+    def _is_reached(self) -> bool:
+        """Whether frames of the link pass a process of this rack's switch."""
+        return True
 
     @property
     @abstractmethod
@@ -303,6 +313,10 @@ class LiveLinkedNode(LiveLink, LiveNode, nodes.LinkedNode):
     @property
     def _at(self) -> tuple[str, int]:
         return self._cable.at, self._cable.port
+
+    @property
+    def _is_reached(self) -> bool:
+        return bool(self._cable.switch)
 
     @property
     @abstractmethod

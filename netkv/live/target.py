@@ -235,7 +235,8 @@ class ElsewhereTarget(_ExternalTarget):
     def switch_config(
         self, switch: SwitchCabling, seed: int, links: list[dict[str, Any]]
     ) -> dict[str, Any]:
-        via = [[port.number, port.via] for port in self._switch.ports]
+        bridged = {number for number, _, _ in switch.ports}
+        via = [[it.number, it.via] for it in self._switch.ports if it.number in bridged]
         return {**self._bridge_config(switch, seed, links), "via": via, "thrift": None}
 
 
@@ -288,6 +289,14 @@ def _bmv2_elsewhere(lab: GenericLab) -> tuple[str, int]:
     """Host and first port of the target `bmv2://HOST[:PORT]`."""
     host, _, port = lab.target.removeprefix(BMV2_ELSEWHERE).partition(":")
     return host, int(port or BMV2_PORT)
+
+
+def interface(lab: GenericLab, node: str) -> str | None:
+    """The interface that is cabled to the port of a switch elsewhere for a node; None for other
+    targets."""
+    if not lab.target.startswith(ELSEWHERE):
+        return None
+    return next(port.via for port in lab.switch.ports if port.node == node)
 
 
 def port_numbers(lab: GenericLab, nodes: Mapping[str, int]) -> dict[str, int]:

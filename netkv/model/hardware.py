@@ -119,7 +119,8 @@ class SwitchPort(Spec):
     number: Annotated[int, Field(ge=1, le=509)]
     """The port's number at the switch."""
     via: Annotated[str, Field(pattern=r"^(grpc://\S+:\d+|[^\s/:]{1,15})$")]
-    """The network interface that is cabled to the port (root or CAP_NET_RAW), or
+    """The network interface that is cabled to the port (root or CAP_NET_RAW), of the host of the
+    node if it is on one (`lab.hosts`), or
     `grpc://HOST:PORT`: the `--dp-grpc-server-addr` of a bmv2, which serves all its ports."""
 
 
@@ -182,6 +183,9 @@ class HostSpec(Spec):
     """Its IPv4 address for frames; left out: the one that SSH connects to."""
     netkv: str = "netkv"
     """The command netkv there: a name on its PATH, or a path."""
+    ring: Literal["packet", "xdp"] = "packet"
+    """How its nodes read and write the interfaces that are cabled to a switch elsewhere
+    (`AF_PACKET` or `AF_XDP`)."""
 
 
 class GenericLab(Spec):
@@ -246,8 +250,8 @@ class GenericLab(Spec):
     has a thread for each of its pipelines (`{switch: [0, 1], client: [2], server: [3]}`)."""
     hosts: list[HostSpec] = Field(default_factory=list)
     """Live only: other machines, with the nodes that they execute (docs/use/racks-over-hosts.md);
-    all other nodes, and the controller, are on this one. Needs `target: engine` and
-    `fabric: udp`."""
+    all other nodes, and the controller, are on this one. Needs `fabric: udp`, and `target: engine`
+    or a switch elsewhere to whose ports interfaces of the hosts are cabled."""
 
     @model_validator(mode="after")
     def _hosts_can(self) -> GenericLab:
@@ -256,10 +260,12 @@ class GenericLab(Spec):
             if host.name in names:
                 raise FieldError(f"'{host.name}' is the name of two hosts", "hosts", number, "name")
             names.add(host.name)
-        if self.hosts and (self.target, self.fabric) != ("engine", "udp"):
+        reached = self.target == "engine" or self.target.startswith(ELSEWHERE)
+        if self.hosts and not (reached and self.fabric == "udp"):
             raise FieldError(
-                f"nodes on other hosts need 'target: engine' and 'fabric: udp'; this lab has "
-                f"'target: {self.target}' and 'fabric: {self.fabric}'",
+                f"nodes on other hosts need 'fabric: udp', and 'target: engine' or "
+                f"'{ELSEWHERE}HOST:PORT'; this lab has 'fabric: {self.fabric}' and 'target: "
+                f"{self.target}'",
                 "hosts",
             )
         return self

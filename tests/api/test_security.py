@@ -544,11 +544,19 @@ ELSEWHERE = [
         ("labs", {"name": "a", "scheme": "netcache"}),
     ],
 )
-def test_request_cannot_name_files(served: Served, place: str, request_: dict[str, object]) -> None:
-    for changes in (ELSEWHERE, ["lab.profile=/etc/x.json"]):
+def test_request_cannot_name_files_or_hosts(
+    served: Served, place: str, request_: dict[str, object]
+) -> None:
+    file = "a file of this machine cannot be named"
+    hosts = "lab.hosts=[{name: a, ssh: 127.0.0.1, nodes: [switch]}]"
+    for changes, text in (
+        (ELSEWHERE, file),
+        (["lab.profile=/etc/x.json"], file),
+        ([hosts], "hosts that are reached with your SSH keys"),
+    ):
         answer = post(f"{served.url}/api/v1/{place}", json={**request_, "set": changes})
         assert answer.status_code == 422
-        assert "a file of this machine cannot be named" in answer.json()["detail"]
+        assert text in answer.json()["detail"]
 
 
 def test_title_of_a_figure_cannot_add_a_header(served: Served) -> None:

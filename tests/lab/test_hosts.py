@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 import re
 import shlex
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,7 +18,8 @@ from typing import Any
 
 import pytest
 
-from netkv.errors import MisfitError, NetkvError
+from netkv.errors import MisfitError, NetkvError, UsageError
+from netkv.live import addresses, cabling
 from netkv.live.rack import LiveRack
 from tests.cli.commands import ROOT
 from tests.executors import ssh_server
@@ -56,6 +60,20 @@ def hosts(server: Server, command: str) -> list[dict[str, Any]]:
         {"name": name, "ssh": server.name, "nodes": nodes, "netkv": command}
         for name, nodes in placed.items()
     ]
+
+
+AWAY = {
+    "target": "p4runtime://127.0.0.1:1",
+    "server_processes": 1,
+    "external_clients": 0,
+    "switch": {
+        "ports": [
+            {"node": "client", "number": 1, "via": "eth1"},
+            {"node": "servers-0", "number": 5, "via": "grpc://127.0.0.1:2"},
+        ]
+    },
+}
+"""A lab at a switch elsewhere."""
 
 
 def programs(folder: Path, *more: str) -> list[int]:
@@ -178,6 +196,35 @@ async def test_faults_and_restarts_are_those_of_one_machine(
         assert log.exists()
 
 
+def test_scenario_runs_on_hosts_with_its_events(
+    hosts: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    file = tmp_path / "hosts.yaml"
+    scenario = {
+        "name": "hosts",
+        "schemes": ["farreach"],
+        "lab": {"servers": 2, "cache_entries": 50, "hosts": hosts},
+        "workload": {"keys": 1000, "writes": 0.2, "arrivals": {"outstanding": 8}},
+        "warmup": 0.5,
+        "duration": 4,
+        "events": [{"at": 1, "kill": "switch"}, {"at": 1.5, "start": "switch"}],
+        "expect": ["each.acked_writes_lost == 0", "each.completed_ops > 0"],
+    }
+    file.write_text(json.dumps(scenario))
+    done = subprocess.run(
+        [sys.executable, "-m", "netkv", "scenario", "run", str(file), "--json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    happened = [event["text"] for event in run["events"] if event["kind"] == "killed"]
+    assert happened == ["The node 'switch' was killed."]
+    assert "was started again" in str(run["events"])
+
+
 async def test_program_on_a_host_ends_when_nobody_speaks_to_it(
     hosts: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,6 +254,19 @@ async def test_host_without_netkv_is_refused(hosts: list[dict[str, Any]], tmp_pa
         await rack.start()
 
 
+async def test_cable_of_a_switch_elsewhere_cannot_be_impaired(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    host = {"name": "h", "ssh": "192.0.2.1", "nodes": ["client"]}
+    rack = LiveRack(spec("nocache", hosts=[host], **AWAY), tmp_path)
+    free = addresses.here(20)
+    away = dataclasses.replace(free, machine_of=rack.placement.of)
+    monkeypatch.setattr(rack, "_cabling", cabling.plug(rack.spec, 0, (), None, away))
+    with pytest.raises(UsageError, match="'client' is a cable of the switch elsewhere"):
+        await rack.client.impair("to", {"loss": 0.1})
+    assert [number for number, _, _ in rack.cabling.switches[0].ports] == [5]
+
+
 @pytest.mark.parametrize(
     ("changes", "hosts", "sentence"),
     [
@@ -214,6 +274,8 @@ async def test_host_without_netkv_is_refused(hosts: list[dict[str, Any]], tmp_pa
         ({}, [["switch"], ["client", "switch"]], "'switch' is on the host 'h0' already"),
         ({}, [["controller"]], "'controller' cannot be on the host 'h0': switches, servers"),
         ({"backend": "redis"}, [["servers-0"]], "'redis-0' has the records of 'servers-0'"),
+        (AWAY, [["switch"]], "The switch is at 'p4runtime://127.0.0.1:1', and not on a host."),
+        (AWAY, [["servers-0"]], "'servers-0' is reached by 'grpc://127.0.0.1:2', which this"),
     ],
 )
 def test_hosts_that_do_not_fit_are_refused(

@@ -55,6 +55,8 @@ class Hosts:
     box: Sandbox
     folder: Path
     real: bool
+    listed: list[dict[str, Any]]
+    """As in `lab.hosts`."""
 
     def serve(self, name: str) -> None:
         """Starts the SSH server of a host."""
@@ -94,8 +96,7 @@ def hosts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hosts]:
     with Sandbox(tmp_path) as box:
         box.run("ip link add name hub type bridge && ip link set hub up")
         box.run("ip address add 10.9.0.254/24 dev hub")
-        made = Hosts(box, tmp_path, real)
-        listed = []
+        made = Hosts(box, tmp_path, real, [])
         for name, nodes in HOSTS.items():
             box.run(
                 f"ip netns add {name} && ip -n {name} link set lo up && "
@@ -105,15 +106,12 @@ def hosts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hosts]:
             )
             made.serve(name)
             ssh = f"root@{made.address(name)}:{PORT}"
-            listed.append({"name": name, "ssh": ssh, "nodes": nodes, "netkv": str(command)})
+            made.listed.append({"name": name, "ssh": ssh, "nodes": nodes, "netkv": str(command)})
         command.write_text(
             f"#!/bin/sh\ncd {ROOT}\nexport NETKV_HOME={tmp_path}/home-$(ip netns identify)\n"
             f'exec {sys.executable} -m netkv "$@"\n'
         )
         command.chmod(0o755)
-        (tmp_path / "rack.yaml").write_text(
-            json.dumps({"name": "rack", "schemes": ["farreach"], "lab": {"hosts": listed}})
-        )
         try:
             yield made
         finally:
@@ -121,7 +119,11 @@ def hosts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hosts]:
 
 
 def test_rack_survives_the_host_of_its_switch(hosts: Hosts) -> None:
-    hosts.netkv("up --scenario rack.yaml --set lab.servers=2 --set lab.backend=rocksdb")
+    lab = {"hosts": hosts.listed, "servers": 2, "backend": "rocksdb"}
+    scenario = {"name": "rack", "schemes": ["farreach"], "lab": lab}
+    (hosts.folder / "rack.yaml").write_text(json.dumps(scenario))
+    assert "3 of 3 hosts can be used." in hosts.netkv("doctor --hosts rack.yaml")
+    hosts.netkv("up --scenario rack.yaml")
     assert {name: node["host"] for name, node in hosts.lab()["nodes"].items()} == {
         "switch": "tor",
         "servers-0": "storage",
@@ -153,3 +155,55 @@ def test_rack_survives_the_host_of_its_switch(hosts: Hosts) -> None:
     for name in HOSTS:
         until(lambda name=name: not hosts.processes(name), f"nothing runs on {name}")  # type: ignore[misc]
     assert not list((hosts.folder / "home-storage" / "racks").iterdir())
+
+
+@pytest.mark.parametrize("ring", ["packet", "xdp"])
+def test_interfaces_of_hosts_are_cabled_to_a_switch_elsewhere(hosts: Hosts, ring: str) -> None:
+    ports = {"storage": 5, "load": 1}
+    for name, port in ports.items():
+        hosts.box.run(
+            f"ip link add sw{port} type veth peer name data netns {name} && "
+            f"ip link set sw{port} addrgenmode none up && "
+            f"ip -n {name} link set data addrgenmode none up"
+        )
+    log = hosts.folder / "switch.log"
+    words = " ".join(f"--port {port}=sw{port}" for port in ports.values())
+    hosts.box.start(
+        f"netkv switch run {ROOT}/p4/netcache/netcache.p4 {words} --grpc 127.0.0.1:9559", log
+    )
+    until(lambda: "P4Runtime is at 127.0.0.1:9559" in log.read_text(), "the switch runs")
+    scenario = {
+        "name": "elsewhere",
+        "schemes": ["netcache"],
+        "lab": {
+            "hosts": [{**it, "ring": ring} for it in hosts.listed if it["name"] in ports],
+            "servers": 2,
+            "cache_entries": 50,
+            "external_clients": 0,
+            "target": "p4runtime://127.0.0.1:9559",
+            "switch": {
+                "config": "bundle",
+                "ports": [
+                    {"node": "client", "number": 1, "via": "data"},
+                    {"node": "servers-0", "number": 5, "via": "data"},
+                ],
+            },
+        },
+        "workload": {"keys": 1000, "writes": 0.1, "arrivals": {"outstanding": 8}},
+        "warmup": 0.5,
+        "duration": 2,
+        "expect": ["each.acked_writes_lost == 0", "each.completed_ops > 0", "each.hit_ratio > 0"],
+    }
+    (hosts.folder / "elsewhere.yaml").write_text(json.dumps(scenario))
+    hosts.netkv("scenario run elsewhere.yaml")
+    moved = {port: _frames(hosts, f"sw{port}") for port in ports.values()}
+    assert all(received > 50 and sent > 50 for received, sent in moved.values()), moved
+    for name in ports:
+        until(lambda name=name: not hosts.processes(name), f"nothing runs on {name}")  # type: ignore[misc]
+
+
+def _frames(hosts: Hosts, interface: str) -> tuple[int, int]:
+    """Frames that an interface of the switch has received and sent."""
+    (found,) = json.loads(hosts.box.run(f"ip -json -statistics link show {interface}"))
+    both = found["stats64"]
+    return both["rx"]["packets"], both["tx"]["packets"]

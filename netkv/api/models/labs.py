@@ -82,6 +82,8 @@ class LabNode(Model):
     """The storage servers in a process of servers, and the one of a card or redis-server."""
     pid: int | None
     """Its process; that of the controller is the supervisor. Null before its first start."""
+    host: str | None = None
+    """The host of the lab on which its process is; null for the machine of the server."""
     running: bool
     """Whether it runs; of an external client, whether a program has taken its place."""
     program: str | None = None

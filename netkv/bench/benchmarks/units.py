@@ -13,7 +13,12 @@ from netkv.bench.benchmark import Benchmark, Figure, Outcome, Progress, Table
 @dataclass(frozen=True)
 class Plan:
     units: Annotated[
-        int, typer.Option(min=10, max=100_000, help="Units of the command that is measured.")
+        int,
+        typer.Option(
+            min=10,
+            max=100_000,
+            help="Units of the command that is measured; of more than 1,000, whole thousands.",
+        ),
     ] = 200
     length: Annotated[
         list[float] | None,
@@ -37,7 +42,7 @@ class Units(Benchmark):
     against = "the same run alone in one process"
     seconds = 120
     needs = ("netkv[cluster]",)
-    order = 5
+    order = 12
     plan = Plan
 
     def run(self, plan: Plan, progress: Progress) -> Outcome:

@@ -255,7 +255,7 @@ function stateContent(node, found, known, lab) {
   /** @type {[string, string][]} */
   const facts = [];
   const pid = found?.node.pid ?? node.pid;
-  if (pid != null) facts.push(["process", String(pid)]);
+  if (pid != null) facts.push(["process", node.host ? `${pid} on ${node.host}` : String(pid)]);
   if (found?.node.program) facts.push(["program", found.node.program]);
   const at = found?.node.arbitration;
   if (at) {

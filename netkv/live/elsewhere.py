@@ -134,10 +134,8 @@ class Elsewhere(Machine):
         self._numbers = 0
         self._ways: dict[int, int] = {}
         """Ports here that lead to ports there."""
-        self._sockets: list[Path] = []
-        """Directories here with sockets that lead to Redis there."""
-        self._led: list[asyncssh.SSHListener] = []
-        """What listens in them."""
+        self._led: dict[Path, asyncssh.SSHListener] = {}
+        """What listens in directories here, and leads to Redis in those there."""
         self._ends: tuple[str, str] | None = None
         """The addresses of this machine and of the host, as seen from each other."""
         self._connecting = asyncio.Lock()
@@ -194,8 +192,6 @@ class Elsewhere(Machine):
         self._there = about["folder"]
         for near, far in self._ways.items():
             await connection.forward_local_port(LOOPBACK, near, LOOPBACK, far)
-        for directory in self._sockets:
-            await self._lead_to(connection, directory)
         clock = await self._clock()
         self._note(
             self.name,
@@ -264,9 +260,7 @@ class Elsewhere(Machine):
         assert self._connection is not None
         path = self._inside(directory)
         process = await self._started("spawn-redis", "redis", log, path=path, fsync=fsync)
-        if directory not in self._sockets:
-            await self._lead_to(self._connection, directory)
-            self._sockets.append(directory)
+        await self._lead_to(self._connection, directory)
         return process
 
     async def _started(self, do: str, kind: str, log: Path, **rest: Any) -> Process:
@@ -278,12 +272,14 @@ class Elsewhere(Machine):
 
     async def _lead_to(self, connection: asyncssh.SSHClientConnection, directory: Path) -> None:
         """Makes a socket in a directory of this machine that leads to Redis there."""
+        if (earlier := self._led.pop(directory, None)) is not None:
+            earlier.close()
         os.makedirs(directory, exist_ok=True)
         short = await self._ask("short", path=self._inside(directory))
         with redis_places.short_path(directory) as path:
             led = await connection.forward_local_path(path, f"{short}/{redis_places.SOCKET}")
         # The connection knows them by their paths, which may be the same.
-        self._led.append(led)
+        self._led[directory] = led
 
     async def pin(self, process: Process, wanted: Sequence[int]) -> None:
         if wanted:
@@ -359,7 +355,7 @@ class Elsewhere(Machine):
         """Takes what comes, until the end of the host's program or of the connection."""
         said: list[bytes] = []
         errors = asyncio.create_task(_collect(channel, said))
-        rest = b""
+        line = rest = b""
         why = ""
         try:
             while True:
@@ -378,7 +374,7 @@ class Elsewhere(Machine):
             why = f"it has not answered for {SILENCE_S:g} s."
         except (OSError, asyncssh.Error) as error:
             why = f"{str(error).rstrip('.') or type(error).__name__}."
-        except ValueError:
+        except (ValueError, TypeError, AttributeError, KeyError):
             why = f"its program does not speak netkv's protocol: {line[:80]!r}."
         finally:
             errors.cancel()
@@ -416,9 +412,9 @@ class Elsewhere(Machine):
 
     async def _drop(self) -> None:
         """Closes the connection; the host's program ends with it."""
-        for led in self._led:
+        for led in self._led.values():
             led.close()
-        self._led = []
+        self._led = {}
         channel, self._channel = self._channel, None
         if channel is not None:
             with contextlib.suppress(OSError, asyncssh.Error, TimeoutError):

@@ -137,7 +137,9 @@ class HostProgram:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(base64.b64decode(rest["data"]))
             case "delete":
-                shutil.rmtree(self._inside(rest["path"]), ignore_errors=True)
+                directory = self._inside(rest["path"])
+                self._forget(directory)
+                shutil.rmtree(directory, ignore_errors=True)
             case "short":
                 return self._short(self._inside(rest["path"]))
             case "clock":
@@ -187,6 +189,12 @@ class HostProgram:
             flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
             self._opened[directory] = os.open(directory, flags)
         return f"/proc/{os.getpid()}/fd/{self._opened[directory]}"
+
+    def _forget(self, deleted: Path) -> None:
+        """Closes descriptors of directories that are about to be deleted."""
+        for directory in list(self._opened):
+            if directory == deleted or deleted in directory.parents:
+                os.close(self._opened.pop(directory))
 
     def _started(self, number: int, node: asyncio.subprocess.Process) -> int:
         self._nodes[number] = node

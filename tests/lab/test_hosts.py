@@ -21,6 +21,7 @@ import pytest
 from netkv.errors import MisfitError, NetkvError, UsageError
 from netkv.live import addresses, cabling
 from netkv.live.rack import LiveRack
+from netkv.model.nodes import NodeError
 from tests.cli.commands import ROOT
 from tests.executors import ssh_server
 from tests.executors.ssh_server import Server
@@ -176,6 +177,14 @@ async def test_redis_of_the_rack_is_on_the_host_of_its_servers(
         await rack.node("servers-0").kill()
         await rack.node("servers-0").start("lost")
         assert "without its written records" in texts(rack, "started")["servers-0"]
+        await serves(rack)
+        # The records of one that does not run are a directory, and it makes another one.
+        for name in ("servers-0", "redis-0"):
+            await rack.node(name).kill()
+        with pytest.raises(NodeError, match=r"Redis at .* cannot be used"):
+            await rack.node("servers-0").start("lost")
+        for name in ("redis-0", "servers-0"):
+            await rack.node(name).start()
         await serves(rack)
 
 

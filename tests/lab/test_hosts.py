@@ -28,6 +28,8 @@ from tests.executors.ssh_server import Server
 from tests.lab.racks import load, running, serves, spec, verify, written
 from tests.waiting import until, until_async
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:

@@ -50,7 +50,7 @@ asyncio.run(main())
 
 @dataclass
 class Hosts:
-    """The namespaces, joined by a bridge that has an address of its own."""
+    """The namespaces, each with a cable to this one, which forwards what is for the others."""
 
     box: Sandbox
     folder: Path
@@ -69,7 +69,11 @@ class Hosts:
         )
 
     def address(self, name: str) -> str:
-        return f"10.9.0.{list(HOSTS).index(name) + 1}"
+        return f"10.9.{list(HOSTS).index(name)}.1"
+
+    def near(self, name: str) -> str:
+        """The address of this machine on the cable to a host."""
+        return f"10.9.{list(HOSTS).index(name)}.254"
 
     def processes(self, name: str) -> list[str]:
         """The commands that run on a host, without those of its SSH server."""
@@ -91,18 +95,19 @@ def hosts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hosts]:
     real = request.param == "sshd"
     if real and ssh_server.SSHD is None:
         pytest.skip("sshd is not installed")
-    ssh_server.keys(tmp_path, [f"10.9.0.{n + 1}" for n in range(len(HOSTS))], PORT)
+    ssh_server.keys(tmp_path, [f"10.9.{n}.1" for n in range(len(HOSTS))], PORT)
     command = tmp_path / "there"
     with Sandbox(tmp_path) as box:
-        box.run("ip link add name hub type bridge && ip link set hub up")
-        box.run("ip address add 10.9.0.254/24 dev hub")
+        box.run("echo 1 >/proc/sys/net/ipv4/ip_forward")
         made = Hosts(box, tmp_path, real, [])
         for name, nodes in HOSTS.items():
             box.run(
                 f"ip netns add {name} && ip -n {name} link set lo up && "
                 f"ip link add {name} type veth peer name eth0 netns {name} && "
-                f"ip link set {name} master hub up && ip -n {name} link set eth0 up && "
-                f"ip -n {name} address add {made.address(name)}/24 dev eth0"
+                f"ip link set {name} up && ip -n {name} link set eth0 up && "
+                f"ip address add {made.near(name)}/24 dev {name} && "
+                f"ip -n {name} address add {made.address(name)}/24 dev eth0 && "
+                f"ip -n {name} route add default via {made.near(name)}"
             )
             made.serve(name)
             ssh = f"root@{made.address(name)}:{PORT}"

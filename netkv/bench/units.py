@@ -181,7 +181,7 @@ def main(file: str, count: int) -> None:
     for number, planned in enumerate(plan[: count + 1]):
         if number == 1:
             begun = time.process_time()
-        execute(RunUnit(planned, number, count, 1, False, profile, revision), _Nobody())
+        execute([RunUnit(planned, number, count, 1, False, profile, revision)], _Nobody())
     print(json.dumps({"cpu_s": (time.process_time() - begun) / count}))
 
 

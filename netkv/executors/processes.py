@@ -70,9 +70,10 @@ class Processes(Executor):
         told: Told = lambda _: None,
         *,
         memory: int | None = None,
+        count: int = 1,
     ) -> Future[Any]:
         """See `Executor`."""
-        task = _Task((work, argument), told, memory or 0)
+        task = _Task((work, argument), told, memory or 0, count)
         with self._lock:
             assert not self._closing, "it is open"
             self._waiting.append(task)
@@ -188,7 +189,7 @@ class Processes(Executor):
             return
         with self._lock:
             process.task = None
-            process.done += 1
+            process.done += task.count
         if kind == "result":
             task.future.set_result(value)
         else:
@@ -200,6 +201,7 @@ class _Task:
     order: tuple[Work, Any]
     told: Told
     memory: int
+    count: int
     future: Future[Any] = field(default_factory=Future)
 
 

@@ -18,6 +18,7 @@ from netkv.errors import UsageError
 from netkv.fpga import live
 from netkv.fpga.build import Library
 from netkv.live.card import CardSpec, Ends, LiveCard
+from netkv.live.machine import HERE
 from netkv.model.nodes import NodeError
 from tests.fpga.live_ends import Ends as FarEnds
 from tests.fpga.live_ends import pair
@@ -41,6 +42,7 @@ class Lab:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.spec = SimpleNamespace(lab=SimpleNamespace(cores={}))
+        self.placement = SimpleNamespace(of=lambda _: HERE)
         self.events: list[tuple[str, str]] = []
         self.ended: list[str] = []
 

@@ -1,8 +1,8 @@
 """What runs of a sweep cost on a cluster beyond their simulation.
 
-The processor time of a unit, alone in one process, is compared with that of all processes of a
-command that executes many: itself, Dask's scheduler and the workers. A command with few units of
-the same kind shows what starting takes, and is taken off.
+The processor time of a unit, in a process that does nothing else, is compared with that of all
+processes of a command that executes many: itself, Dask's scheduler and the workers. A command with
+few units of the same kind shows what starting takes, and is taken off.
 
 `python -m netkv.bench.units FILE N` executes N runs of a scenario alone.
 """
@@ -18,6 +18,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from netkv.bench.benchmark import Progress
@@ -75,7 +76,7 @@ def measure(lengths: Sequence[float], units: int, workers: int, progress: Progre
             steps = 3 * len(lengths)
             progress(3 * number, steps, f"{seconds:g} s of virtual time, alone")
             _write(scenario, seconds, _ALONE + 1)
-            alone = _alone(scenario)
+            alone = _alone(scenario, workers)
             progress(3 * number + 1, steps, f"{FEW} units on local:{workers}")
             few = _command(Path(folder), scenario, seconds, FEW, workers)
             progress(3 * number + 2, steps, f"{units:,} units on local:{workers}")
@@ -143,19 +144,26 @@ def _write(scenario: Path, seconds: float, units: int) -> int:
     return points * repeat
 
 
-def _alone(scenario: Path) -> float:
-    """Processor seconds of a run, in a process that does nothing else."""
-    done = subprocess.run(
-        [sys.executable, "-m", __name__, str(scenario), str(_ALONE)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines() or ["no reason"]
-        raise NetkvError(f"The runs alone have failed: {lines[-1]}")
-    return float(json.loads(done.stdout)["cpu_s"])
+def _alone(scenario: Path, side_by_side: int) -> float:
+    """Processor seconds of a run, in processes that do nothing else: as many as there are workers,
+    because cores that share a cache slow each other down."""
+    words = [sys.executable, "-m", __name__, str(scenario), str(_ALONE)]
+    started = [
+        subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(side_by_side)
+    ]
+    ended = [(process, *process.communicate()) for process in started]
+    for process, _, said in ended:
+        if process.returncode != 0:
+            lines = said.strip().splitlines() or ["no reason"]
+            raise NetkvError(f"The runs alone have failed: {lines[-1]}")
+    return fmean(float(json.loads(output)["cpu_s"]) for _, output, _ in ended)
 
 
 class _Nobody:
@@ -181,7 +189,7 @@ def main(file: str, count: int) -> None:
     for number, planned in enumerate(plan[: count + 1]):
         if number == 1:
             begun = time.process_time()
-        execute([RunUnit(planned, number, count, 1, False, profile, revision)], _Nobody())
+        execute(RunUnit(planned, number, count, 1, False, profile, revision), _Nobody())
     print(json.dumps({"cpu_s": (time.process_time() - begun) / count}))
 
 

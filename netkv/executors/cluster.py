@@ -100,7 +100,6 @@ class Cluster(Executor):
         told: Told = lambda _: None,
         *,
         memory: int | None = None,
-        count: int = 1,
     ) -> Future[Any]:
         """See `Executor`."""
         with self._lock:
@@ -118,7 +117,7 @@ class Cluster(Executor):
         self._under_way.add(future)
         future.add_done_callback(self._under_way.discard)
         future.add_done_callback(lambda it: _cancel(sent) if it.cancelled() else None)
-        sent.add_done_callback(lambda it: self._ended(it, future, told, count))
+        sent.add_done_callback(lambda it: self._ended(it, future, told))
         return future
 
     def interrupt(self, future: Future[Any]) -> None:
@@ -209,13 +208,13 @@ class Cluster(Executor):
                 self._workers, self._asked_at = info.get("workers", {}), now
             return self._workers
 
-    def _ended(self, sent: DaskFuture[Any], future: Future[Any], told: Told, count: int) -> None:
+    def _ended(self, sent: DaskFuture[Any], future: Future[Any], told: Told) -> None:
         """Passes on how a unit has ended. A thread of Dask's client calls this."""
         if not future.set_running_or_notify_cancel():
             return
         try:
             worker, answer = sent.result()
-            self._done[worker] += count
+            self._done[worker] += 1
             messages, kind, value = pickle.loads(answer)
         except KilledWorker as killed:
             future.set_exception(WorkerDiedError(_killed(killed)))

@@ -92,14 +92,11 @@ class Executor(ABC):
         told: Told = lambda _: None,
         *,
         memory: int | None = None,
-        count: int = 1,
     ) -> Future[Any]:
         """Executes `work(argument, unit)` when a process is free; units begin in this order.
 
         `memory`: bytes that it needs; None if nobody knows. It begins where so much is left, or
         nothing else is executed.
-
-        `count`: as how many units it counts (`Worker.done`).
 
         `told` gets the unit's messages, in a thread of the executor, and before the result is set.
         The future raises the `NetkvError` of the unit, `UnitCrashedError` for another error, and

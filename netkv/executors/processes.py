@@ -70,10 +70,9 @@ class Processes(Executor):
         told: Told = lambda _: None,
         *,
         memory: int | None = None,
-        count: int = 1,
     ) -> Future[Any]:
         """See `Executor`."""
-        task = _Task((work, argument), told, memory or 0, count)
+        task = _Task((work, argument), told, memory or 0)
         with self._lock:
             assert not self._closing, "it is open"
             self._waiting.append(task)
@@ -189,7 +188,7 @@ class Processes(Executor):
             return
         with self._lock:
             process.task = None
-            process.done += task.count
+            process.done += 1
         if kind == "result":
             task.future.set_result(value)
         else:
@@ -201,7 +200,6 @@ class _Task:
     order: tuple[Work, Any]
     told: Told
     memory: int
-    count: int
     future: Future[Any] = field(default_factory=Future)
 
 

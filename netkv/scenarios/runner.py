@@ -134,7 +134,6 @@ async def run_scenarios(
                 threads=threads,
                 sink=pool.sink,
                 memory=pool.memory,
-                seconds=pool.seconds,
                 on_progress=on_progress,
                 on_result=lambda index, result: pool.ended(index, result, tracked),
                 on_step=tracked.step,
@@ -267,10 +266,6 @@ class _Pool:
         """The bytes of memory that a run needs, if they are known."""
         own = self._of(index)
         return None if own.job.memory is None else own.job.memory[index - own.first]
-
-    def seconds(self, index: int) -> float | None:
-        """How long a run takes, if that is known."""
-        return None if self._of(index).job.expected is None else self._seconds(index)
 
     def sink(self, index: int) -> RunSink | None:
         """The sink of a run."""

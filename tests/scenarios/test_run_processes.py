@@ -4,22 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-import threading
-from concurrent.futures import Future
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from netkv.errors import UsageError
-from netkv.executors.executor import (
-    Executor,
-    Told,
-    UnitCrashedError,
-    Work,
-    Worker,
-    WorkerDiedError,
-)
+from netkv.executors.executor import UnitCrashedError
 from netkv.executors.processes import Processes
 from netkv.runs import Store, StoreSink
 from netkv.scenarios import loader, provenance
@@ -57,86 +46,6 @@ async def in_a_process(planned: PlannedRun) -> None:
             on_progress=lambda _: None,
             on_result=lambda _index, _result: None,
         )
-
-
-class Inline(Executor):
-    """Executes each unit in a thread, except one with a run of this number, whose process dies."""
-
-    name = "a thread"
-    streams = False
-    width = 1
-
-    def __init__(self, deadly: int | None = None) -> None:
-        self.sizes: list[int] = []
-        """Runs of each unit."""
-        self._deadly = deadly
-
-    def submit(
-        self,
-        work: Work,
-        argument: Any,
-        told: Told = lambda _: None,
-        *,
-        memory: int | None = None,  # noqa: ARG002
-        count: int = 1,
-    ) -> Future[Any]:
-        self.sizes.append(count)
-        future: Future[Any] = Future()
-
-        def execute() -> None:
-            if self._deadly in [each.index for each in argument]:
-                future.set_exception(WorkerDiedError("ended by signal SIGKILL"))
-                return
-            messages: list[Any] = []
-            unit = SimpleNamespace(
-                tell=messages.append, cancel_when_interrupted=lambda _: lambda: None
-            )
-            result = work(argument, unit)
-            for message in messages:
-                told(message)
-            future.set_result(result)
-
-        threading.Thread(target=execute).start()
-        return future
-
-    def interrupt(self, future: Future[Any]) -> None:
-        future.cancel()
-
-    def discard(self, future: Future[Any]) -> None:
-        future.cancel()
-
-    def workers(self) -> list[Worker]:
-        return []
-
-    def close(self) -> None:
-        pass
-
-
-async def test_short_runs_are_a_unit_together(store: Store) -> None:
-    scenario = loader.loads(TEXT, "side-by-side.yaml", ["repeat=4"])
-    alone = await run_scenario(scenario)
-    executor = Inline()
-    expected = [{"measure": seconds} for seconds in (0.1, 0.1, 0.1, 0.1, 0.1, 0.3, 9, 0.1)]
-    with StoreSink(store) as sink:
-        together = await run_scenario(scenario, sink=sink, executor=executor, expected=expected)
-    assert together.model_dump_json() == alone.model_dump_json()
-    assert sorted(sink.finished) == sorted(run.id for run in alone.runs)
-    # The longest begin first; a unit is half a second.
-    assert executor.sizes == [1, 3, 4]
-    unknown = Inline()
-    await run_scenario(scenario, executor=unknown)
-    assert unknown.sizes == [1] * 8
-
-
-async def test_of_short_runs_only_the_one_fails_that_kills_its_process() -> None:
-    scenario = loader.loads(TEXT, "side-by-side.yaml", ["expect=[]"])
-    alone = await run_scenario(scenario)
-    executor = Inline(deadly=2)
-    found = await run_scenario(scenario, executor=executor, expected=[{"measure": 0.1}] * 4)
-    assert sorted(executor.sizes) == [1, 1, 1, 1, 4]
-    assert [run.status for run in found.runs] == ["done", "done", "failed", "done"]
-    assert found.runs[2].reason == "Its process ended by signal SIGKILL."
-    assert [found.runs[at] for at in (0, 1, 3)] == [alone.runs[at] for at in (0, 1, 3)]
 
 
 async def test_scenarios_in_one_pool_have_the_results_that_each_has_alone(store: Store) -> None:

@@ -33,7 +33,7 @@ class Units(Benchmark):
     """Measure what runs of a sweep cost on a cluster ('--on') beyond their simulation.
 
     All processes of a command with 'local:N' together, for each unit, beside the same run alone in
-    one process. The share is the part of the processors' time that is simulation.
+    a process. The share is the part of the processors' time that is simulation.
     """
 
     name = "bench units"

@@ -243,10 +243,10 @@ async def test_program_on_a_host_ends_when_nobody_speaks_to_it(
     async with running(rack):
         assert programs(tmp_path, "netkv.live.node")
         # As a cable that is cut: the connection stays, and nothing passes.
-        monkeypatch.setattr("netkv.live.elsewhere.Elsewhere._tell", lambda *_: None)
-        await until_async(lambda: not programs(tmp_path), "the program has ended")
-        await until_async(lambda: rack.failed is not None, "the rack has noticed")
-        monkeypatch.undo()
+        with monkeypatch.context() as cut:
+            cut.setattr("netkv.live.elsewhere.Elsewhere._tell", lambda *_: None)
+            await until_async(lambda: not programs(tmp_path), "the program has ended")
+            await until_async(lambda: rack.failed is not None, "the rack has noticed")
 
 
 async def test_host_with_another_netkv_is_refused(

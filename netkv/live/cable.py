@@ -48,6 +48,6 @@ class SwitchCabling:
     """Its ports, as in `_engine.SwitchNode`: number, bind and peer, or ring and interface."""
     p4runtime: str
     """Where its P4Runtime server is reached from here."""
-    p4runtime_there: str
+    p4runtime_bind: str
     """What its P4Runtime server binds: the same, unless the switch is on another machine."""
     tier: Tier = "servers"

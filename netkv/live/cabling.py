@@ -174,7 +174,7 @@ def plug(
             topology=each.topology,
             ports=tuple(ends[name]),
             p4runtime=target.elsewhere(spec.lab) or reached,
-            p4runtime_there=bound,
+            p4runtime_bind=bound,
             tier=each.tier,
         )
 

@@ -60,12 +60,12 @@ class Placement:
         if not lab.hosts:
             return
         try:
-            from netkv.live.elsewhere import Elsewhere
+            from netkv.live.ssh_machine import SshMachine
         except ModuleNotFoundError as error:
             raise NetkvError(
                 "'lab.hosts' needs asyncssh, which is not installed. Install netkv[cluster]."
             ) from error
-        hosts = [Elsewhere(host, directory, lost, note) for host in lab.hosts]
+        hosts = [SshMachine(host, directory, lost, note) for host in lab.hosts]
         self._hosts = list(hosts)
         self._of = {node: hosts[number] for node, number in placed.items()}
 

@@ -64,7 +64,7 @@ class Lab:
     supervisor: Identity | None = None
     nodes: dict[str, Identity] = field(default_factory=dict)
     """The processes on this machine."""
-    elsewhere: dict[str, dict[str, Any]] = field(default_factory=dict)
+    on_hosts: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Those on hosts of the lab: node → {"host", "pid", "running"}. They end with the
     supervisor."""
     state: str = "starting"
@@ -104,22 +104,21 @@ class Lab:
         self.nodes = {
             name: it.identity for name, it in processes.items() if it.identity is not None
         }
-        self.elsewhere = {
+        self.on_hosts = {
             name: {"pid": it.pid, "running": it.running, "host": it.host}
             for name, it in processes.items()
             if it.host is not None
         }
 
     def processes(self) -> dict[str, dict[str, Any]]:
-        """For each node with a process `pid`, `running` and, if it is on a host of the lab,
-        `host`."""
+        """For each node with a process: `pid`, `running` and `host`, None for this machine."""
         here = {
             name: {"pid": it.pid, "running": it.alive, "host": None}
             for name, it in self.nodes.items()
         }
         there = {
             name: {**it, "running": it["running"] and self.alive}
-            for name, it in self.elsewhere.items()
+            for name, it in self.on_hosts.items()
         }
         return here | there
 

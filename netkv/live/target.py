@@ -135,7 +135,7 @@ class EngineTarget(Target):
             "ports": switch.ports,
             "cpu_port": CPU_PORT,
             "links": links,
-            "p4runtime": switch.p4runtime_there,
+            "p4runtime": switch.p4runtime_bind,
         }
 
 

@@ -244,7 +244,7 @@ async def test_program_on_a_host_ends_when_nobody_speaks_to_it(
         assert programs(tmp_path, "netkv.live.node")
         # As a cable that is cut: the connection stays, and nothing passes.
         with monkeypatch.context() as cut:
-            cut.setattr("netkv.live.elsewhere.Elsewhere._tell", lambda *_: None)
+            cut.setattr("netkv.live.ssh_machine.SshMachine._tell", lambda *_: None)
             await until_async(lambda: not programs(tmp_path), "the program has ended")
             await until_async(lambda: rack.failed is not None, "the rack has noticed")
 
@@ -252,7 +252,7 @@ async def test_program_on_a_host_ends_when_nobody_speaks_to_it(
 async def test_host_with_another_netkv_is_refused(
     hosts: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netkv.live.elsewhere.identity", lambda: "netkv 9.9 (0123456789)")
+    monkeypatch.setattr("netkv.live.ssh_machine.identity", lambda: "netkv 9.9 (0123456789)")
     rack = LiveRack(spec("nocache", hosts=hosts[:1]), tmp_path / "rack")
     with pytest.raises(NetkvError, match=r"'tor' has netkv .*, and this machine has netkv 9\.9"):
         await rack.start()

@@ -56,7 +56,7 @@ class _Input:
         self._tell({"do": "close"})
 
 
-class _Distant:
+class _RemoteProcess:
     """A process there (`machine.Process`)."""
 
     def __init__(
@@ -104,7 +104,7 @@ class _Distant:
             self._over.set()
 
 
-class Elsewhere(Machine):
+class SshMachine(Machine):
     """A host of the lab."""
 
     def __init__(
@@ -129,7 +129,7 @@ class Elsewhere(Machine):
         self._connection: asyncssh.SSHClientConnection | None = None
         self._channel: asyncssh.SSHClientProcess[bytes] | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._processes: dict[int, _Distant] = {}
+        self._processes: dict[int, _RemoteProcess] = {}
         self._answers: dict[int, asyncio.Future[Any]] = {}
         self._numbers = 0
         self._ways: dict[int, int] = {}
@@ -265,7 +265,7 @@ class Elsewhere(Machine):
 
     async def _started(self, do: str, kind: str, log: Path, **rest: Any) -> Process:
         self._numbers += 1
-        process = _Distant(self._numbers, kind, log, self._tell)
+        process = _RemoteProcess(self._numbers, kind, log, self._tell)
         self._processes[process.number] = process
         process.pid = await self._ask(do, id=process.number, kind=kind, **rest)
         return process
@@ -283,7 +283,7 @@ class Elsewhere(Machine):
 
     async def pin(self, process: Process, wanted: Sequence[int]) -> None:
         if wanted:
-            assert isinstance(process, _Distant)
+            assert isinstance(process, _RemoteProcess)
             await self._ask("pin", id=process.number, kind=process.kind, cores=list(wanted))
 
     async def own_paths(self, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ repeat: {repeat}
 sweep: {{workload.keys: {keys}}}
 """
 _SEEDS = 1000
-"""Maximum of a point of a scenario."""
+"""Maximum of runs of one point of a scenario."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Row:
     start_s: float
     """That of starting and ending everything."""
     wall_s: float
-    client_mb: float
+    memory_mb: float
     """The most memory of one of the processes."""
 
     @property
@@ -90,7 +90,7 @@ def measure(lengths: Sequence[float], units: int, workers: int, progress: Progre
                     cluster_ms=each * 1e3,
                     start_s=few.cpu_s - FEW * each,
                     wall_s=many.wall_s,
-                    client_mb=many.memory_mb,
+                    memory_mb=many.memory_mb,
                 )
             )
     return rows

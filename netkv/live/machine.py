@@ -1,4 +1,4 @@
-"""A machine on which nodes of a live rack are processes: this one, or a host of the lab (`ssh_machine`).
+"""A machine on which nodes of a live rack are processes: this one, or a host of the lab.
 
 Configurations of nodes name files of the rack by a `Path` of this machine. A machine replaces it by
 a path of its own, and gets the file if there is one.

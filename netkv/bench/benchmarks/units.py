@@ -32,14 +32,14 @@ class Plan:
 class Units(Benchmark):
     """Measure what runs of a sweep cost on a cluster ('--on') beyond their simulation.
 
-    All processes of a command with 'local:N' together, for each unit, beside the same run alone in
-    a process. The share is the part of the processors' time that is simulation.
+    All processes of a command with 'local:N' together, for each unit, beside the same run in a
+    process that does nothing else. The share is the part of the processors' time that is simulation.
     """
 
     name = "bench units"
     title = "Units on a cluster"
     measures = "the processor time of a run of a sweep on 'local:2'"
-    against = "the same run alone in one process"
+    against = "the same run in a process that does nothing else"
     seconds = 120
     needs = ("netkv[cluster]",)
     order = 12
@@ -58,7 +58,7 @@ class Units(Benchmark):
                 f"{row.cluster_ms:.1f}",
                 f"{row.share:.3f}",
                 f"{row.wall_s:.0f}",
-                f"{row.client_mb:.0f}",
+                f"{row.memory_mb:.0f}",
             )
             for row in rows
         ]

@@ -1,8 +1,7 @@
 """Hosts for `netkv doctor --hosts`: whether they can be reached, what they have, and their clocks.
 
-A host answers (`answer`) over the connection, and to datagrams. The difference of two clocks is
-that of an answer from the middle of its round trip; the shortest of many round trips is the most
-exact, and half of it is how far off that may be.
+A host answers (`answer`) over the connection, and to datagrams; clocks are compared by whichever
+comes back (`clock`).
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ from typing import Any
 import asyncssh
 
 from netkv.errors import NetkvError
-from netkv.executors import ssh
+from netkv.executors import clock, ssh
+from netkv.executors.clock import Clock
 from netkv.executors.host_file import Host
 from netkv.executors.same_code import identity
 from netkv.machine import host as this_host
@@ -33,15 +33,6 @@ _ANSWER_S = 20.0
 _DATAGRAM_S = 0.5
 """Seconds that a datagram may take; three without an answer are enough to know."""
 _LOST = 3
-
-
-@dataclass(frozen=True)
-class Clock:
-    """How far a clock is ahead of this one, in seconds."""
-
-    offset: float
-    within: float
-    """The true offset differs by at most so much."""
 
 
 @dataclass(frozen=True)
@@ -96,31 +87,30 @@ async def _asked(host: Host, connection: asyncssh.SSHClientConnection) -> Report
     peer = connection.get_extra_info("peername")[0]
     found = await asyncio.to_thread(_datagrams, peer, about["port"], token)
     if found is None:
-        clock, round_trip = await _over_connection(process), None
+        ahead, round_trip = await _over_connection(process), None
     else:
-        clock, round_trip = found
+        ahead, round_trip = found
     process.stdin.write_eof()
     problem = None
     if about["netkv"] != identity():
         problem = f"{host.name} has {about['netkv']}, and this machine has {identity()}."
-    return Report(host.name, problem, about["netkv"], about["machine"], clock, round_trip)
+    return Report(host.name, problem, about["netkv"], about["machine"], ahead, round_trip)
 
 
 async def _over_connection(process: asyncssh.SSHClientProcess[str]) -> Clock:
-    best = (float("inf"), 0.0)
+    rounds = []
     for _ in range(_ROUNDS):
         begun = time.time()
         process.stdin.write("\n")
         there = int(await process.stdout.readline()) / 1e9
-        ended = time.time()
-        best = min(best, (ended - begun, there - (begun + ended) / 2))
-    return Clock(best[1], best[0] / 2)
+        rounds.append((begun, there, time.time()))
+    return clock.of_rounds(rounds)
 
 
 def _datagrams(address: str, port: int, token: str) -> tuple[Clock, float] | None:
     """The clock and the shortest round trip of datagrams; None if they do not come back."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    best: tuple[float, float] | None = None
+    rounds: list[tuple[float, float, float]] = []
     lost = 0
     with socket.socket(family, socket.SOCK_DGRAM) as own:
         own.settimeout(_DATAGRAM_S)
@@ -133,14 +123,16 @@ def _datagrams(address: str, port: int, token: str) -> tuple[Clock, float] | Non
                 ended = time.time()
             except OSError:
                 lost += 1
-                if lost == _LOST and best is None:
+                if lost == _LOST and not rounds:
                     return None
                 continue
             if words[:2] != sent.split():
                 continue  # the late answer to one that counted as lost
-            found = (ended - begun, int(words[2]) / 1e9 - (begun + ended) / 2)
-            best = found if best is None else min(best, found)
-    return None if best is None else (Clock(best[1], best[0] / 2), best[0])
+            rounds.append((begun, int(words[2]) / 1e9, ended))
+    if not rounds:
+        return None
+    found = clock.of_rounds(rounds)
+    return found, 2 * found.within
 
 
 def answer() -> None:

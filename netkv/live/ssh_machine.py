@@ -23,8 +23,8 @@ from typing import Any
 import asyncssh
 
 from netkv.errors import NetkvError
-from netkv.executors import host_file, ssh
-from netkv.executors.probe import Clock
+from netkv.executors import clock, host_file, ssh
+from netkv.executors.clock import Clock
 from netkv.executors.same_code import identity
 from netkv.live import ports
 from netkv.live.host_program import ALIVE_S, SILENCE_S
@@ -192,11 +192,11 @@ class SshMachine(Machine):
         self._there = about["folder"]
         for near, far in self._ways.items():
             await connection.forward_local_port(LOOPBACK, near, LOOPBACK, far)
-        clock = await self._clock()
+        ahead = await self._clock()
         self._note(
             self.name,
             f"The host '{self.name}' has {about['machine']['processors']} cores; its clock is "
-            f"{clock.offset * 1e6:+,.0f} us ahead, within {clock.within * 1e6:,.0f} us.",
+            f"{ahead.offset * 1e6:+,.0f} us ahead, within {ahead.within * 1e6:,.0f} us.",
         )
 
     def _checked_ends(self, connection: asyncssh.SSHClientConnection) -> tuple[str, str]:
@@ -220,13 +220,12 @@ class SshMachine(Machine):
         return ends[0], ends[1]
 
     async def _clock(self) -> Clock:
-        best = (float("inf"), 0.0)
+        rounds = []
         for _ in range(_ROUNDS):
             begun = time.time()
             there = await self._ask("clock") / 1e9
-            ended = time.time()
-            best = min(best, (ended - begun, there - (begun + ended) / 2))
-        return Clock(best[1], best[0] / 2)
+            rounds.append((begun, there, time.time()))
+        return clock.of_rounds(rounds)
 
     async def free_ports(self, count: int) -> list[int]:
         found: list[int] = await self._ask("ports", count=count)

@@ -33,7 +33,7 @@ class Units(Benchmark):
     """Measure what runs of a sweep cost on a cluster ('--on') beyond their simulation.
 
     All processes of a command with 'local:N' together, for each unit, beside the same run in a
-    process that does nothing else. The share is the part of the processors' time that is simulation.
+    process that does nothing else. The share is the part of the processors' time in simulation.
     """
 
     name = "bench units"

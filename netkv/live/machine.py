@@ -10,7 +10,7 @@ import asyncio
 import json
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -148,8 +148,7 @@ class Here(Machine):
         cores.pin(process.pid, wanted)
 
     async def own_paths(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        document: dict[str, Any] = json.loads(json.dumps(config, default=_text))
-        return document
+        return with_paths(config, str)
 
     async def delete(self, directory: Path) -> None:
         await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
@@ -161,10 +160,16 @@ class Here(Machine):
         return identity(process.pid)
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, Path):
-        raise TypeError(f"{value!r} is not JSON")
-    return str(value)
+def with_paths(config: Mapping[str, Any], path: Callable[[Path], str]) -> dict[str, Any]:
+    """A configuration as JSON, with a text for each `Path` in it."""
+
+    def text(value: Any) -> str:
+        if not isinstance(value, Path):
+            raise TypeError(f"{value!r} is not JSON")
+        return path(value)
+
+    document: dict[str, Any] = json.loads(json.dumps(config, default=text))
+    return document
 
 
 HERE = Here()

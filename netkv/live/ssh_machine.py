@@ -28,7 +28,7 @@ from netkv.executors.clock import Clock
 from netkv.executors.same_code import identity
 from netkv.live import ports
 from netkv.live.host_program import ALIVE_S, SILENCE_S
-from netkv.live.machine import LOOPBACK, Machine, Process
+from netkv.live.machine import LOOPBACK, Machine, Process, with_paths
 from netkv.live.node_start import LINE_LIMIT
 from netkv.live.redis_start import Fsync
 from netkv.model.hardware import HostSpec
@@ -288,13 +288,11 @@ class SshMachine(Machine):
     async def own_paths(self, config: Mapping[str, Any]) -> dict[str, Any]:
         files: list[Path] = []
 
-        def path(value: Any) -> str:
-            if not isinstance(value, Path):
-                raise TypeError(f"{value!r} is not JSON")
-            files.append(value)
-            return f"{self._there}/{self._inside(value)}"
+        def path(file: Path) -> str:
+            files.append(file)
+            return f"{self._there}/{self._inside(file)}"
 
-        document: dict[str, Any] = json.loads(json.dumps(config, default=path))
+        document = with_paths(config, path)
         for file in files:
             if file.is_file():
                 data = base64.b64encode(file.read_bytes()).decode()

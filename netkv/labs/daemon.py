@@ -105,6 +105,7 @@ def check(spec: RackSpec) -> None:
     """Raises `NetkvError` if the rack cannot run live on this machine: `UsageError` if its
     specification is wrong."""
     checks.check_live(schemes.of(spec), spec.lab, spec.workload)
+    # With hosts, the rack itself knows which nodes are here.
     if not spec.lab.hosts:
         cores.check(spec.lab.cores)
     if spec.lab.fabric == "veth":

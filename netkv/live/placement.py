@@ -74,8 +74,12 @@ class Placement:
         return self._of.get(node, HERE)
 
     async def connect(self) -> None:
-        """Connects to all hosts; raises `NetkvError` for the first that cannot be used."""
-        await asyncio.gather(*(host.connect() for host in self._hosts))
+        """Connects to all hosts; raises `NetkvError` for the first that cannot be used, when all
+        attempts have ended: `close` then finds every connection."""
+        attempts = (host.connect() for host in self._hosts)
+        for failure in await asyncio.gather(*attempts, return_exceptions=True):
+            if failure is not None:
+                raise failure
 
     async def addresses(self, count: int, switches: Iterable[str]) -> Addresses:
         """Addresses for `count` ends on each machine, and for the P4Runtime servers of switches."""

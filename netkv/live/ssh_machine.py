@@ -41,6 +41,8 @@ _ROUNDS = 20
 _LOST = -9
 """The exit status of processes on a host that is lost."""
 _END_S = 3.0
+_PORTS = 5
+"""Free ports that are tried for a way to a switch."""
 
 
 class _Input:
@@ -234,10 +236,13 @@ class SshMachine(Machine):
     async def reach(self, port: int) -> str:
         assert self._connection is not None
         await self._check_forwarding(self._connection, port)
-        (near,) = ports.free_ports(1)
-        await self._connection.forward_local_port(LOOPBACK, near, LOOPBACK, port)
-        self._ways[near] = port
-        return f"{LOOPBACK}:{near}"
+        # Another process may take a free one before it is bound.
+        for near in ports.free_ports(_PORTS):
+            with contextlib.suppress(OSError):
+                await self._connection.forward_local_port(LOOPBACK, near, LOOPBACK, port)
+                self._ways[near] = port
+                return f"{LOOPBACK}:{near}"
+        raise NodeError(f"No free port of this machine leads to the host '{self.name}'.")
 
     async def _check_forwarding(self, connection: asyncssh.SSHClientConnection, port: int) -> None:
         try:

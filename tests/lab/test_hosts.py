@@ -298,3 +298,14 @@ def test_hosts_that_do_not_fit_are_refused(
     ]
     with pytest.raises(MisfitError, match=re.escape(sentence)):
         LiveRack(spec("nocache", hosts=named, **changes), tmp_path)
+
+
+async def test_no_connection_stays_of_a_rack_with_one_host_that_cannot_be_reached(
+    hosts: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    hosts[0]["ssh"] = "127.0.0.1:1"
+    rack = LiveRack(spec("nocache", hosts=hosts), tmp_path / "rack")
+    with pytest.raises(NetkvError, match=r"'tor': The host 127\.0\.0\.1:1 cannot be reached"):
+        await rack.start()
+    assert set(texts(rack, "note")) == {"storage", "load"}, "they were connected"
+    await until_async(lambda: not programs(tmp_path), "their programs have ended")

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import shlex
 import signal
-import sys
 import zipfile
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from netkv.executors.same_code import identity
-from tests.cli.commands import ROOT, Netkv
-from tests.executors import ssh_server
+from tests.cli.commands import Netkv
+from tests.executors import host_command, ssh_server
 from tests.executors.ssh_server import Server
 from tests.executors.test_dask import LONG, check_complete, ended, start, wait_for_runs
 from tests.waiting import until
@@ -44,13 +41,7 @@ def scenario(many: Path) -> str:
 @pytest.fixture
 def command(tmp_path: Path) -> str:
     """A command on hosts, whose workers `workers` finds."""
-    file = tmp_path / "netkv"
-    file.write_text(
-        f"#!/bin/sh\ncd {shlex.quote(str(ROOT))}\n"
-        f'NETKV_OF_TEST={tmp_path} exec {shlex.quote(sys.executable)} -m netkv "$@"\n'
-    )
-    file.chmod(0o755)
-    return str(file)
+    return host_command.write(tmp_path)
 
 
 def place(folder: Path, *lines: str) -> str:
@@ -60,14 +51,7 @@ def place(folder: Path, *lines: str) -> str:
 
 def workers(folder: Path) -> list[int]:
     """The pids of the workers of a test."""
-    found = []
-    for each in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            words = (each / "cmdline").read_bytes().split(b"\0")
-            mark = f"NETKV_OF_TEST={folder}".encode()
-            if b"worker" in words and mark in (each / "environ").read_bytes().split(b"\0"):
-                found.append(int(each.name))
-    return found
+    return host_command.processes(folder, "worker")
 
 
 def test_hosts_execute_runs_and_keep_nothing(

@@ -76,7 +76,7 @@ def command(folder: Path, address: str, port: int, *, real: bool) -> list[str]:
 @contextmanager
 def _listening(folder: Path, command: list[str], port: int) -> Iterator[None]:
     with (folder / "sshd.log").open("wb") as log:
-        environment = {**os.environ, "XDG_DATA_HOME": str(folder / "data")}
+        environment = {**os.environ, **_environment(folder)}
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
     try:
         until(lambda: _answers(port), "the server listens")
@@ -86,13 +86,21 @@ def _listening(folder: Path, command: list[str], port: int) -> Iterator[None]:
         process.wait()
 
 
+def _environment(folder: Path) -> dict[str, str]:
+    """What commands get: a place for data that is not the user's, and the Python of the tests."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {"XDG_DATA_HOME": str(folder / "data"), "PATH": path}
+
+
 def _sshd(folder: Path, address: str, port: int) -> list[str]:
     config = folder / f"sshd_config-{address}"
     config.write_text(
         f"ListenAddress {address}:{port}\nHostKey {folder}/host_key\n"
         f"AuthorizedKeysFile {folder}/authorized_keys\nStrictModes no\nUsePAM no\n"
         f"PidFile {folder}/sshd-{address}.pid\nPermitRootLogin yes\nPasswordAuthentication no\n"
-        f"SetEnv XDG_DATA_HOME={folder}/data\n"
+        "SetEnv"
+        + "".join(f" {name}={value}" for name, value in _environment(folder).items())
+        + "\n"
     )
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(exist_ok=True)

@@ -115,6 +115,7 @@ def test_doctor_checks_hosts(netkv: Netkv, server: Server, command: str, tmp_pat
 
 
 def test_doctor_installs_a_wheel(netkv: Netkv, server: Server, tmp_path: Path) -> None:
+    pytest.importorskip("ensurepip", reason="this Python makes no environments")
     # Of a netkv that only says what it got: a real one needs an index of packages.
     wheel = tmp_path / "netkv-0.0.1-py3-none-any.whl"
     about = "Metadata-Version: 2.1\nName: netkv\nVersion: 0.0.1\nProvides-Extra: cluster\n"
